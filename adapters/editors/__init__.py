@@ -1,0 +1,1 @@
+"""Patches, acknowledgements and stale buffers of editors."""

@@ -1,0 +1,1 @@
+"""Provider streams and calls, cancellable."""

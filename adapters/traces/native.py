@@ -1,0 +1,105 @@
+"""Leverframe's own traces: JSON Lines, an optional header, then one event or observation a line.
+
+Source: docs/traces.md; design, section 7. A field that no line knows is refused, because a typing error in `outcome`
+would change what the line says; `meta` is free for the writer's own use.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ...machines.checking import Begin, Recorded, Torn
+from ...machines.kernel import BadInput
+
+__all__ = ["NAME", "detect", "read"]
+
+NAME = "native"
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    machine: str
+    id: str
+    event: str | None = None
+    payload: msgspec.Raw = msgspec.Raw(b"")
+    links: dict[str, str | None] | None = None
+    by: str | int | None = None
+    event_id: str | None = None
+    actor: str | None = None
+    outcome: str | None = None
+    state: str | None = None
+    data: dict[str, Any] | None = None
+    phase: str | None = None
+    call: str | None = None
+    ts: float | str | None = None
+    after: list[str] | None = None
+    adopted: bool = False
+    txn: str | None = None
+    meta: Any = None
+    line: int = 0
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    leverframe: int
+    order: str = "actor"
+    complete: bool = False
+    trace: str = ""
+    machines: dict[str, str] | None = None
+    meta: Any = None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+_OUTCOMES = (None, "accepted", "refused")
+_PHASES = (None, "invoke", "return")
+
+
+def detect(first: Mapping[str, Any]) -> bool:
+    """Whether the first record of a file is ours."""
+    return "leverframe" in first or ("machine" in first and "id" in first and not {"event", "state", "data"}.isdisjoint(first))
+
+
+def read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[Begin | Recorded]:
+    """Read a native trace.
+
+    Args:
+        lines: numbered lines.
+        name: what to call the trace when its header does not.
+
+    Raises:
+        BadInput: a line is no record; the text begins with its number.
+    """
+    begun = False
+    for number, line in lines:
+        if not begun:
+            begun = True
+            if b'"leverframe"' in line:
+                yield _begin(number, line, name)
+                continue
+            yield Begin(name, total=False)
+        try:
+            record = _decode(line)
+        except (msgspec.DecodeError, RecursionError) as wrong:
+            raise _bad(number, line, wrong) from None
+        record.line = number
+        record.payload = bytes(record.payload) or None  # type: ignore[assignment]  # raw bytes are the key of the memo
+        if record.outcome not in _OUTCOMES or record.phase not in _PHASES:
+            raise BadInput(f"line {number}: outcome is accepted or refused, phase is invoke or return")
+        yield record
+
+
+def _begin(number: int, line: bytes, name: str) -> Begin:
+    try:
+        header = msgspec.json.decode(line, type=_Header)
+    except (msgspec.DecodeError, RecursionError) as wrong:
+        raise _bad(number, line, wrong) from None
+    if header.leverframe != 1 or header.order not in ("total", "actor"):
+        raise BadInput(f"line {number}: this header is of another version: expected leverframe 1 and order total or actor")
+    return Begin(header.trace or name, header.complete, header.order == "total")
+
+
+def _bad(number: int, line: bytes, wrong: Exception) -> BadInput:
+    """A line that is no record: torn when it is the last one and has no end."""
+    if isinstance(wrong, RecursionError):
+        return BadInput(f"line {number}: nested too deeply to be a record")
+    kind = BadInput if line.endswith(b"\n") or isinstance(wrong, msgspec.ValidationError) else Torn
+    return kind(f"line {number}: {wrong}")

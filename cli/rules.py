@@ -1,0 +1,59 @@
+"""`leverframe rules` and `leverframe explain`: what protects the lifecycles, for a reader."""
+
+from typing import Annotated
+
+import typer
+
+from ..machines.catalogue import MACHINES
+from ..machines.kernel import Table
+from .words import pick
+
+__all__ = ["explain", "rules"]
+
+
+def rules(
+    machines: Annotated[list[str] | None, typer.Argument(metavar="[MACHINE...]", help="All machines when none is named.")] = None,
+) -> None:
+    """List every rule with its sentence and the machines that hold it."""
+    held: dict[str, list[str]] = {}
+    why: dict[str, str] = {}
+    for table in pick(MACHINES, machines or []):
+        for name, sentence in table.rules.items():
+            held.setdefault(name, []).append(table.name)
+            why.setdefault(name, sentence)
+    width = max(map(len, held), default=0)
+    for name in sorted(held):
+        typer.echo(f"{name:<{width}}  {why[name]}  ({', '.join(held[name])})")
+
+
+def explain(rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's name, as a report gives it.")]) -> None:
+    """Say what a rule protects, and where: which guards, states and debts carry it."""
+    tables = [machine.table for machine in MACHINES.values() if rule in machine.table.rules]
+    if not tables:
+        known = sorted({name for machine in MACHINES.values() for name in machine.table.rules})
+        near = [name for name in known if set(rule.split("-")) & set(name.split("-"))][:5]
+        hint = f"; did you mean {', '.join(near)}?" if near else "; `leverframe rules` lists them"
+        raise typer.BadParameter(f"no rule {rule}{hint}")
+    for table in tables:
+        typer.echo(f"{rule} ({table.name}): {table.rules[rule]}")
+        for line in _places(table, rule):
+            typer.echo(f"  {line}")
+
+
+def _places(table: Table, rule: str) -> list[str]:
+    lines = [
+        f"guards {move}: {guard.name}({', '.join(guard.names)})"
+        for move in table.transitions
+        for guard in move.guards
+        if guard.rule and guard.rule.name == rule
+    ]
+    refused: dict[str, list[str]] = {}
+    for (state, event), no in table.refusals.items():
+        if no.rule.name == rule:
+            refused.setdefault(state, []).append(event)
+    lines += [f"refuses in {state}: {', '.join(events)}" for state, events in refused.items()]
+    lines += [f"settled in {state}: {event}" for (state, event), settled in table.settled.items() if settled.name == rule]
+    lines += [f"owed by {state}" for state, debt in table.owes.items() if debt.rule == rule]
+    checks = (*table.invariants, *table.step_invariants)
+    lines += [f"holds always: {check.name}" for check in checks if check.rule and check.rule.name == rule]
+    return lines

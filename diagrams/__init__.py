@@ -1,0 +1,1 @@
+"""What is drawn: machines, systems and traces."""

@@ -1,0 +1,39 @@
+"""What may happen: the lifecycles, and the kernel that runs them.
+
+Importing this takes attrs, python-statemachine and the standard library; it starts no thread and opens no file.
+"""
+
+from .actor import Actor
+from .admission import Admission
+from .approval import Approval
+from .catalogue import MACHINES
+from .cycle import Cycle
+from .dispatch import Dispatch
+from .fallback import Fallback
+from .gate import Gate
+from .generation import Generation
+from .guard_evaluation import GuardEvaluation
+from .kernel import Kernel, MemoryStore
+from .lease import Lease
+from .session import Session
+from .toolcall import Toolcall
+from .turn import Turn
+
+__all__ = [
+    "MACHINES",
+    "Actor",
+    "Admission",
+    "Approval",
+    "Cycle",
+    "Dispatch",
+    "Fallback",
+    "Gate",
+    "Generation",
+    "GuardEvaluation",
+    "Kernel",
+    "Lease",
+    "MemoryStore",
+    "Session",
+    "Toolcall",
+    "Turn",
+]

@@ -1,0 +1,88 @@
+"""What may be true of one instance: a set of possible states, each with the open calls that have happened in it.
+
+Beliefs are interned, so that equal sets are one object and the memo of a step can be keyed by identity.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..kernel.fields import UNKNOWN
+from ..kernel.links import State
+from ..kernel.table import Table
+
+__all__ = ["Belief", "Beliefs", "Candidate", "Cell"]
+
+
+class Cell:
+    """A state with its data and the memory of the machine's monitors. Data is UNKNOWN where a slice does not show it."""
+
+    __slots__ = ("data", "memory", "state")
+
+    def __init__(self, state: State, data: Any, memory: tuple[Any, ...]) -> None:
+        self.state = state
+        self.data = data
+        self.memory = memory
+
+
+Candidate = tuple[Cell, tuple[tuple[int, int], ...]]
+"""A cell, and for each kind of open call how many of its calls have happened."""
+
+
+class Belief:
+    """An immutable, interned set of candidates of one machine; never empty but for the poisoned one."""
+
+    __slots__ = ("candidates", "cells", "counts", "final", "owing", "sole")
+
+    def __init__(self, table: Table, candidates: frozenset[Candidate], counts: Any) -> None:
+        self.candidates = tuple(sorted(candidates, key=lambda candidate: (list(table.states).index(str(candidate[0].state.id)), candidate[1])))
+        self.cells = tuple(dict.fromkeys(cell for cell, _ in self.candidates))
+        self.sole = self.cells[0] if len(self.candidates) == 1 and not self.candidates[0][1] else None
+        self.final = all(cell.state.final for cell in self.cells)
+        self.owing = all(str(cell.state.id) in table.owes for cell in self.cells)
+        self.counts = counts(tuple(_share(cell.state in states for cell in self.cells) for _, _, states in table.counted))
+        """Least and most that an instance adds to its owners, in the order of `table.counted`."""
+
+    def states(self) -> str:
+        """The possible states, for a person."""
+        return "|".join(dict.fromkeys(str(cell.state.id) for cell in self.cells)) or "unknown"
+
+
+def _share(counted: Iterable[bool]) -> tuple[int, int]:
+    values = set(counted)
+    return int(values == {True}), int(True in values)
+
+
+class Beliefs:
+    """The interning tables of one machine."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._cells: dict[Any, Cell] = {}
+        self._beliefs: dict[frozenset[Candidate], Belief] = {}
+        self._counts: dict[Any, Any] = {}
+        self.start = tuple(watch.start for watch in table.monitors)
+        self.unborn = self.of([(self.cell(table.absent, None, self.start), ())])
+        self.slice = self.of([(self.cell(state, UNKNOWN, self.start), ()) for state in table.states.values() if state is not table.absent])
+        """Anything but unborn: an instance whose birth the trace does not show."""
+        self.anything = self.of([*self.unborn.candidates, *self.slice.candidates])
+        """An instance that another one points to, and that the trace has not shown yet."""
+        self.poisoned = Belief(table, frozenset(), self._count)
+        """An instance that broke a rule: what follows it is a consequence."""
+
+    def cell(self, state: State, data: Any, memory: tuple[Any, ...]) -> Cell:
+        key = (state.id, data, memory)
+        found = self._cells.get(key)
+        if found is None:
+            found = self._cells[key] = Cell(state, data, memory)
+        return found
+
+    def of(self, candidates: Iterable[Candidate]) -> Belief:
+        key = frozenset(candidates)
+        found = self._beliefs.get(key)
+        if found is None:
+            found = self._beliefs[key] = Belief(self.table, key, self._count)
+        return found
+
+    def _count(self, counts: Any) -> Any:
+        """Equal counts as one object: most steps change nothing about how an instance counts."""
+        return self._counts.setdefault(counts, counts)

@@ -1,0 +1,116 @@
+"""All instances of one machine in one trace, and what was worked out about the machine's steps."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from ..kernel.errors import BadInput
+from ..kernel.fields import UNKNOWN
+from ..kernel.machine import Event, Machine
+from ..kernel.snapshot import Request
+from .belief import Belief, Beliefs
+from .instance import Instance
+from .record import Debt
+
+__all__ = ["Lane", "Plan", "Result"]
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What the outcome of an event depends on, besides the belief of its instance and the payload."""
+
+    name: str
+    links: tuple[tuple[str, str, int], ...]
+    """The links that some guard or update of the event reads: name, machine, place among the links for life or -1."""
+    by: bool
+    tallies: bool
+    birth: bool
+
+
+@attrs.frozen(eq=False)
+class Result:
+    """What an event does to a belief: worked out once, remembered for ever."""
+
+    after: Belief | None
+    """None when no candidate can take it."""
+    narrowed: tuple[tuple[str, Belief], ...] = ()
+    """Links whose instances can only have been in part of what was possible."""
+    open: frozenset[str] = frozenset()
+    """Rules that depended on something the trace does not show."""
+    rare: bool = False
+    """Whether there is anything but `after`."""
+
+
+class Lane:
+    """One machine's part of a checker."""
+
+    def __init__(self, machine: type[Machine]) -> None:
+        self.machine = machine
+        self.table = machine.table
+        self.beliefs = Beliefs(machine.table)
+        self.life = tuple(name for name, link in self.table.links.items() if not link.per_event)
+        self.targets = tuple((name, self.table.links[name].to.table.name) for name in self.life)
+        self.nowhere: tuple[Any, ...] = (UNKNOWN,) * len(self.life)
+        self.zero = ((0, 0),) * len(self.table.tallies)
+        self.counted = tuple(
+            (self.life.index(link), self.table.links[link].to.table.tallies.index(tally)) for link, tally, _ in self.table.counted
+        )
+        """Where each tally that an instance adds to is: place of the link, place of the tally in its owner."""
+        self.instances: dict[str, Instance] = {}
+        self.memo: dict[Any, Result] = {}
+        self.plans = {name: self._plan(name) for name in self.table.events}
+        self._requests: dict[Any, Request] = {}
+
+    def _plan(self, event: str) -> Plan:
+        names = {
+            name
+            for (_, taken), ways in self.table.moves.items()
+            if taken == event
+            for way in ways
+            for bound in (*way.guards, *([way.update] if way.update else ()))
+            for name in bound.names
+        }
+        links = tuple(
+            (name, link.to.table.name, self.life.index(name) if name in self.life else -1)
+            for name, link in self.table.links.items()
+            if name in names
+        )
+        return Plan(event, links, "by" in names, not names.isdisjoint(self.table.tallies), event == "start")
+
+    def plan(self, event: str) -> Plan:
+        """What an event depends on.
+
+        Raises:
+            BadInput: the machine has no such event.
+        """
+        try:
+            return self.plans[event]
+        except KeyError:
+            known = ", ".join(self.table.events)
+            raise BadInput(f"{self.table.name} has no event {event!r}; its events are {known}") from None
+
+    def request(self, name: str, payload: Any) -> Request:
+        """The event with its payload, each field that the trace does not give UNKNOWN."""
+        key = (name, payload) if payload is None or isinstance(payload, bytes) else None
+        if key is not None and (known := self._requests.get(key)) is not None:
+            return known
+        spec = self.table.events[name]
+        event: Event[Any] = getattr(self.machine, name)
+        given = json.loads(payload) if isinstance(payload, bytes) else payload or {}
+        if not isinstance(given, Mapping):
+            raise BadInput(f"the payload of {event} is no object: {given!r}")
+        unknown = {field.name: UNKNOWN for field in spec.fields if field.required and field.name not in given}
+        request = Request(event, event.payload({**given, **unknown}))
+        if key is not None:
+            self._requests[key] = request
+        return request
+
+    def debts(self) -> Iterator[Debt]:
+        """What is owed at the end: every state that an instance may be in owes something."""
+        for instance in self.instances.values():
+            belief = instance.belief
+            if belief.candidates and belief.owing:
+                owe = self.table.owes[str(belief.cells[0].state.id)]
+                yield Debt(self.table.name, instance.id, belief.states(), owe.rule, instance.state_line)

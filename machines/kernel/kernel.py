@@ -1,0 +1,258 @@
+"""The runtime: every change of an instance is one decided, journalled transaction."""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+
+from .delivery import Delivery
+from .errors import BadInput
+from .links import Link, Seen, State
+from .machine import Event, Machine
+from .payloads import digest
+from .snapshot import Accepted, Decision, Effect, Ref, Refused, Request, Snapshot
+from .step import absent, step
+from .store import Entry, Store, Transaction
+from .table import Table
+from .waiting import Waited, wait
+
+__all__ = ["Kernel"]
+
+Mode = Literal["enforce", "observe"]
+_NO_MODES: Mapping[type[Machine], Mode] = {}
+
+
+class Kernel:
+    """Decides and remembers. Nothing else changes an instance.
+
+    Args:
+        store: where instances, journal and outbox are kept.
+        mode: per machine, whether a refusal blocks ("enforce", the default) or is only answered ("observe").
+        ids: makes the id of an instance that is started without one.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        mode: Mapping[type[Machine], Mode] = _NO_MODES,
+        ids: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.store = store
+        self.ids = ids
+        self._observed = {machine.table.name for machine, how in mode.items() if how == "observe"}
+        self._tables: dict[str, Table] = {}
+        self._delivery = Delivery(self.store, self._answer)
+        for machine in mode:
+            self._learn(machine.table)
+
+    def start(
+        self, machine: type[Machine], *, id: str | None = None, by: Any = None, event_id: str | None = None, **given: Any
+    ) -> Decision:
+        """Bring an instance to life.
+
+        Args:
+            machine: its lifecycle.
+            id: its id; made up when left out.
+            by: who acts.
+            event_id: makes the call idempotent: a repeat returns the first decision.
+            **given: links (refs, snapshots or decisions) and the payload of the machine's `start`.
+
+        Returns:
+            this caller's own decision; `.ref` addresses the instance.
+        """
+        ref = machine.ref(self.ids() if id is None else id)
+        return self.fire(ref, _event(machine, "start")(**given), by=by, event_id=event_id)
+
+    def fire(self, ref: Any, request: Request, *, by: Any = None, event_id: str | None = None) -> Decision:
+        """Ask one instance to take one event, in one transaction.
+
+        Args:
+            ref: the instance: a Ref, a Snapshot or a Decision.
+            request: the event with its payload and per-event links.
+            by: who acts, as the adapter authenticated them.
+            event_id: binds the event: a repeat returns the recorded decision, another event under it is refused.
+
+        Returns:
+            this caller's own decision. Of callers that race, those whose event can no longer follow are refused.
+
+        Raises:
+            BadInput: the event belongs to another machine.
+        """
+        return self.fire_all([(ref, request)], by=by, event_ids=[event_id])[0]
+
+    def fire_all(
+        self, fires: Sequence[tuple[Any, Request]], *, by: Any = None, event_ids: Sequence[str | None] = ()
+    ) -> tuple[Decision, ...]:
+        """Take several events in one transaction, all or none, each seeing the one before.
+
+        Returns:
+            a decision each. If one is refused nothing happened: the others are refused under `all-or-none`.
+        """
+        ids = tuple(event_ids) or (None,) * len(fires)
+        decisions: list[Decision] = []
+        with self.store.transaction() as work:
+            for (target, request), event_id in zip(fires, ids, strict=True):
+                decision = self._decide(work, _ref(target), request, by, event_id)
+                decisions.append(decision)
+                if not decision.accepted:
+                    work.rollback()
+                    break
+        last = decisions[-1] if decisions else None
+        if isinstance(last, Refused):
+            self.store.refuse(last, fires[len(decisions) - 1][1].name)
+            return tuple(last if number == len(decisions) - 1 else _not_alone(_ref(target), last) for number, (target, _) in enumerate(fires))
+        self._delivery.run()
+        return tuple(decisions)
+
+    def adopt(self, ref: Any, state: State, data: Any, *, why: str, links: Mapping[str, Any] | None = None) -> Decision:
+        """Take a live instance into the journal as it is, marked as adopted.
+
+        Args:
+            ref: an address that has no instance yet.
+            state: the state it is in.
+            data: its data, of the machine's data class.
+            why: what it was before.
+            links: its links for life.
+        """
+        ref = _ref(ref)
+        table = self._table(ref.machine)
+        if not isinstance(data, table.data or type(None)) or table.states.get(str(state.id)) is not state:
+            raise BadInput(f"{ref} cannot be adopted: {state!r} or {data!r} does not belong to {table.name}")
+        kept = {name: _ref(value) for name, value in (links or {}).items()}
+        with self.store.transaction() as work:
+            if work.read(table, ref) is not None:
+                return Refused(ref, "adopt-once", f"{ref} is known already, and what is known is not adopted again")
+            before = absent(table, ref)
+            decision = Accepted(ref, before, Snapshot(ref, state, 1, data, kept, before.tallies), f"absent adopt {state.id}")
+            work.append(Entry(decision, "adopt", data, None, None, kept, table, adopted=why))
+        return decision
+
+    def get(self, ref: Any) -> Snapshot[Any] | None:
+        """The instance as last committed, without a lock; None when it was never born."""
+        ref = _ref(ref)
+        return self.store.read(self._table(ref.machine), ref)
+
+    def enabled(self, ref: Any) -> tuple[str, ...]:
+        """The events that the instance's state could take now, guards aside."""
+        snapshot = self.get(ref)
+        table = self._table(_ref(ref).machine)
+        return table.takes(snapshot.state if snapshot else table.absent)
+
+    def dependents(self, owner: Any, machine: type[Machine]) -> tuple[Ref, ...]:
+        """The instances of a machine that link to this one for life; fire each on its own, a crash may come between."""
+        self._learn(machine.table)
+        return self.store.dependents(_ref(owner), machine.table)
+
+    def wait(self, ref: Any, *, until: State | Iterable[State], deadline: float | None = None) -> Waited:
+        """Sleep until an instance is in one of these states, or for `deadline` seconds; loses no wake-up.
+
+        Returns:
+            `.snapshot` as it is then, and `.timed_out`.
+        """
+        return wait(self.store, lambda: self.get(ref), (until,) if isinstance(until, State) else tuple(until), deadline)
+
+    def handler(self, effect: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Register what performs an effect: `@kernel.handler(card)`.
+
+        It is called with the Effect (`.payload`, `.id`) after the commit, at least once, in order per instance. What it
+        returns is the payload of the `done` event (None or a dict of fields); an exception answers with `failed`, a
+        TimeoutError with `unknown`.
+        """
+        return self._delivery.register(effect.__name__)
+
+    def deliver(self) -> int:
+        """Perform the effects that wait in the outbox, such as those that a crash left; returns how many."""
+        return self._delivery.run()
+
+    def _decide(self, work: Transaction, ref: Ref, request: Request, by: Any, event_id: str | None) -> Decision:
+        table = request.event.machine.table
+        if ref.machine != table.name:
+            raise BadInput(f"{request.event} cannot be fired at {ref}: it is no event of {ref.machine}")
+        self._learn(table)
+        if event_id is not None and (recorded := work.recorded(event_id)) is not None:
+            if (recorded.decision.ref, recorded.event, digest(recorded.payload)) == (ref, request.name, digest(request.payload)):
+                return recorded.decision
+            return Refused(ref, "event-id-bound", f"event id {event_id} is bound to another event: {recorded.event} of {recorded.decision.ref}")
+        snapshot = work.read(table, ref) or absent(table, ref)
+        if snapshot.state.id not in table.states:
+            return Refused(ref, "unknown-state", f"{ref} is in {snapshot.state.id}, which {table.name} does not have")
+        life = {**snapshot.links, **request.links}
+        for name in request.links:
+            if not table.links[name].per_event and snapshot.links.get(name, request.links[name]) != request.links[name]:
+                raise BadInput(f"{request.event}: link {name} of {ref} is for life and points to {snapshot.links[name]}")
+        seen = {name: self._see(work, table.links[name], target) for name, target in life.items()}
+        decision = step(table, snapshot, request, by, seen)
+        if isinstance(decision, Accepted):
+            if not decision.transition:
+                return decision
+            work.append(Entry(decision, request.name, request.payload, by, event_id, request.links, table))
+            overdue = self._overdue(work, request, ref)
+            if overdue is None or table.name in self._observed:
+                return decision if overdue is None else attrs.evolve(decision, would_refuse=overdue)
+            return overdue
+        if table.name in self._observed:
+            return Accepted(ref, snapshot, snapshot, "", would_refuse=decision)
+        return decision
+
+    def _overdue(self, work: Transaction, request: Request, ref: Ref) -> Refused | None:
+        """The refusal of a step after which another instance could no longer pay what it owes."""
+        for machine in request.event.machine.debtors:
+            table = self._tables.get(machine.table.name, machine.table)
+            for debtor in work.dependents(ref, table):
+                snapshot = work.read(table, debtor)
+                until = table.until.get(str(snapshot.state.id)) if snapshot else None
+                if snapshot is None or until is None:
+                    continue
+                seen = {name: self._see(work, table.links[name], target) for name, target in snapshot.links.items()}
+                if until({**dict.fromkeys(table.links), **seen, "data": snapshot.data}) is True:
+                    owed = table.owes[str(snapshot.state.id)].rule
+                    why = f"{debtor} still is {snapshot.state.id}, and {table.rules[owed]}"
+                    return Refused(ref, owed, f"{request.name} is refused: {why}")
+        return None
+
+    def _see(self, work: Transaction, link: Link, target: Ref) -> Seen[Any] | None:
+        table = link.to.table
+        self._learn(table)
+        if target.machine != table.name:
+            raise BadInput(f"link {link.name} takes a {table.name}; got {target}")
+        found = work.read(table, target)
+        return None if found is None else Seen(found.state, found.data, dict(found.tallies))
+
+    def _answer(self, effect: Effect, how: str, links: Mapping[str, Ref], given: Mapping[str, Any]) -> None:
+        assert effect.ref is not None
+        table = self._table(effect.ref.machine)
+        done, failed, unknown, _ = table.awaited[effect.name]
+        name = {"done": done, "failed": failed, "unknown": unknown}[how]
+        if name is not None:
+            taken = {link: target for link, target in links.items() if table.links[link].per_event}
+            request = _event(table.machine, name)(**given, **taken)
+            self.fire(effect.ref, request, event_id=f"effect {effect.id}")
+
+    def _learn(self, table: Table) -> None:
+        known = self._tables.setdefault(table.name, table)
+        if known is not table:
+            raise BadInput(f"two machines are called {table.name}: one kernel runs one definition of each")
+
+    def _table(self, machine: str) -> Table:
+        try:
+            return self._tables[machine]
+        except KeyError:
+            raise BadInput(f"this kernel has met no machine {machine}: fire at it first, or name it in mode=") from None
+
+
+def _event(machine: type[Machine], name: str) -> Event[Any]:
+    event = getattr(machine, name)
+    assert isinstance(event, Event)
+    return event
+
+
+def _ref(value: Any) -> Ref:
+    ref = getattr(value, "ref", value)
+    if not isinstance(ref, Ref):
+        raise BadInput(f"an instance is addressed by a Ref, a Snapshot or a Decision; got {value!r}")
+    return ref
+
+
+def _not_alone(ref: Ref, culprit: Refused) -> Refused:
+    return Refused(ref, "all-or-none", f"nothing happened to {ref}, for {culprit.message}")

@@ -1,0 +1,135 @@
+"""A store in memory: serializable across threads by one lock, gone with the process."""
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+
+from .snapshot import Ref, Refused, Snapshot
+from .store import Entry, Pending
+from .table import Table
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore:
+    """Keeps everything in dictionaries.
+
+    Args:
+        lock: what makes transactions exclude one another; given only by the test that shows what happens without.
+        audit: how many refusals to remember.
+    """
+
+    def __init__(self, lock: Any = None, audit: int = 1000) -> None:
+        self.changed = threading.Condition(lock or threading.RLock())
+        self.snapshots: dict[Ref, Snapshot[Any]] = {}
+        self.tallies: dict[tuple[Ref, str], int] = {}
+        self.owned: dict[Ref, dict[Ref, None]] = {}
+        self.journal: list[Entry] = []
+        self.bound: dict[str, Entry] = {}
+        self.outbox: list[Pending] = []
+        self.taken: dict[str, str] = {}
+        self.audit: deque[tuple[str, Refused]] = deque(maxlen=audit)
+
+    @contextmanager
+    def transaction(self) -> Iterator["_Transaction"]:
+        with self.changed:
+            work = _Transaction(self)
+            yield work
+            work.commit()
+            self.changed.notify_all()
+
+    def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
+        found = self.snapshots.get(ref)
+        if found is None or not table.tallies:
+            return found
+        return attrs.evolve(found, tallies={name: self.tallies.get((ref, name), 0) for name in table.tallies})
+
+    def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
+        with self.changed:
+            return tuple(ref for ref in self.owned.get(owner, ()) if ref.machine == table.name)
+
+    def refuse(self, refused: Refused, event: str) -> None:
+        self.audit.append((event, refused))
+
+    def take(self, taker: str, names: Iterable[str]) -> Pending | None:
+        wanted = frozenset(names)
+        with self.changed:
+            busy: set[Ref | None] = set()
+            for pending in self.outbox:
+                if pending.effect.ref not in busy and pending.effect.id not in self.taken and pending.effect.name in wanted:
+                    self.taken[pending.effect.id] = taker
+                    return pending
+                busy.add(pending.effect.ref)
+        return None
+
+    def settle(self, pending: Pending, taker: str, answer: str) -> None:
+        with self.changed:
+            if self.taken.pop(pending.effect.id, None) == taker:
+                self.outbox.remove(pending)
+
+    def wait(self, seconds: float | None) -> None:
+        with self.changed:
+            self.changed.wait(seconds)
+
+
+class _Transaction:
+    """Collects the writes of one decision and makes them visible together."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+        self.entries: list[Entry] = []
+        self.written: dict[Ref, Snapshot[Any]] = {}
+        self.counted: dict[tuple[Ref, str], int] = {}
+
+    def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
+        found = self.written.get(ref) or self.store.snapshots.get(ref)
+        if found is None or not table.tallies:
+            return found
+        return attrs.evolve(found, tallies={name: self._count((ref, name)) for name in table.tallies})
+
+    def _count(self, key: tuple[Ref, str]) -> int:
+        return self.counted.get(key, self.store.tallies.get(key, 0))
+
+    def recorded(self, event_id: str) -> Entry | None:
+        for entry in self.entries:
+            if entry.event_id == event_id:
+                return entry
+        return self.store.bound.get(event_id)
+
+    def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
+        written = (ref for ref, snapshot in self.written.items() if owner in snapshot.links.values())
+        known = dict.fromkeys((*self.store.owned.get(owner, ()), *written))
+        return tuple(ref for ref in known if ref.machine == table.name)
+
+    def append(self, entry: Entry) -> None:
+        before, after = entry.decision.before, entry.decision.after
+        self.entries.append(entry)
+        self.written[after.ref] = after
+        for link in entry.table.links.values():
+            owner = after.links.get(link.name)
+            for tally, states in link.counts.items() if owner else ():
+                change = (after.state in states) - (before.state in states and link.name in before.links)
+                if change and owner:
+                    self.counted[owner, tally.name] = self._count((owner, tally.name)) + change
+
+    def rollback(self) -> None:
+        self.entries.clear()
+        self.written.clear()
+        self.counted.clear()
+
+    def commit(self) -> None:
+        store = self.store
+        store.snapshots.update(self.written)
+        store.tallies.update(self.counted)
+        store.journal.extend(self.entries)
+        for entry in self.entries:
+            after = entry.decision.after
+            for owner in after.links.values():
+                store.owned.setdefault(owner, {})[after.ref] = None
+            if entry.event_id is not None:
+                store.bound[entry.event_id] = entry
+            store.outbox.extend(Pending(effect, entry.links) for effect in entry.decision.effects)

@@ -1,0 +1,173 @@
+"""The compiled form of a machine: plain tuples that step, exploration, generators and drawings all read."""
+
+import hashlib
+import inspect
+import json
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from .fields import Field
+from .links import Link, State
+from .rules import Monitor, Owe, Refusal, Rule, Settled
+
+__all__ = ["Bound", "EventSpec", "No", "Table", "Transition"]
+
+
+@attrs.frozen
+class Bound:
+    """A pure function and the names that it asks for, in order."""
+
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+    rule: Rule | None = None
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def __call__(self, known: Mapping[str, Any]) -> Any:
+        return self.function(*[known[name] for name in self.names])
+
+
+@attrs.frozen
+class Transition:
+    """One way to move: all guards true, then the update gives the new data and the effects are described."""
+
+    event: str
+    source: State
+    target: State
+    guards: tuple[Bound, ...]
+    update: Bound | None
+    effects: tuple[Bound, ...]
+
+    def __str__(self) -> str:
+        return f"{self.source.id} {self.event} {self.target.id}"
+
+
+@attrs.frozen
+class No:
+    """A named refusal of one event in one state."""
+
+    rule: Rule
+    rank: str
+    """cell, state, event or rest; `made` when no declaration names it."""
+
+
+@attrs.frozen
+class EventSpec:
+    """An event as the table knows it."""
+
+    name: str
+    payload: type | None
+    fields: tuple[Field, ...]
+
+    def field(self, name: str) -> Field | None:
+        return next((field for field in self.fields if field.name == name), None)
+
+
+@attrs.frozen(eq=False)
+class Table:
+    """Everything a machine declares, as values. Made once, when the class is created."""
+
+    machine: Any
+    """The class that declares it."""
+    name: str
+    doc: str
+    states: Mapping[str, State]
+    absent: State
+    events: Mapping[str, EventSpec]
+    data: type | None
+    data_fields: tuple[Field, ...]
+    moves: Mapping[tuple[str, str], tuple[Transition, ...]]
+    """(state, event) to its transitions, in written order."""
+    refusals: Mapping[tuple[str, str], No]
+    """(state, event) to the refusal of a pair that has no transition and is not settled."""
+    settled: Mapping[tuple[str, str], Rule]
+    meanings: Mapping[str, Rule]
+    """State to the rule that says what it means, where one does."""
+    links: Mapping[str, Link]
+    tallies: tuple[str, ...]
+    owes: Mapping[str, Owe]
+    until: Mapping[str, Bound]
+    """State to the condition that makes its debt too late."""
+    invariants: tuple[Bound, ...]
+    step_invariants: tuple[Bound, ...]
+    monitors: tuple[Monitor, ...]
+    awaited: Mapping[str, tuple[str | None, str | None, str | None, str]]
+    """Effect name to the events that answer it (done, failed, unknown), and the reason when none does."""
+    rules: Mapping[str, str]
+    """Every rule name and its sentence."""
+    declared: tuple[Refusal | Settled, ...]
+    """The refusals and settled events as written, with events by name: what a variant is named by."""
+    durable: bool
+    owner_lost: str | None
+    variant: str = ""
+    """The name of a variant; empty for the machine itself."""
+    why: str = ""
+    """Why it varies."""
+
+    @property
+    def transitions(self) -> tuple[Transition, ...]:
+        """Every transition, in the order of events and then of writing."""
+        return tuple(move for event in self.events for (_, name), moves in self.moves.items() if name == event for move in moves)
+
+    @property
+    def counted(self) -> tuple[tuple[str, str, tuple[State, ...]], ...]:
+        """(link, tally of its owner, states in which an instance counts there)."""
+        return tuple((link.name, tally.name, states) for link in self.links.values() for tally, states in link.counts.items())
+
+    @property
+    def final(self) -> tuple[State, ...]:
+        return tuple(state for state in self.states.values() if state.final)
+
+    def takes(self, state: State) -> tuple[str, ...]:
+        """The events that a state can take, guards aside."""
+        return tuple(event for event in self.events if (state.id, event) in self.moves or (state.id, event) in self.settled)
+
+    @property
+    def hash(self) -> str:
+        """A digest of the whole definition, the source of its functions included: what a journal row was decided by."""
+        return _digest(self)
+
+
+_DIGESTS: dict[int, str] = {}
+
+
+def _digest(table: Table) -> str:
+    known = _DIGESTS.get(id(table))
+    if known is None:
+        known = _DIGESTS[id(table)] = hashlib.sha256(json.dumps(_content(table)).encode()).hexdigest()[:16]
+    return known
+
+
+def _content(table: Table) -> list[Any]:
+    return [
+        table.name,
+        table.variant,
+        list(table.states),
+        [[spec.name, [[f.name, f.kind, str(f.values)] for f in spec.fields]] for spec in table.events.values()],
+        [[f.name, f.kind, str(f.values)] for f in table.data_fields],
+        [
+            [str(move), [_source(g) for g in move.guards], _source(move.update), [_source(e) for e in move.effects]]
+            for move in table.transitions
+        ],
+        [[*pair, no.rule.name] for pair, no in sorted(table.refusals.items())],
+        [[*pair, rule.name] for pair, rule in sorted(table.settled.items())],
+        [[link.name, link.to.__name__, link.per_event, link.optional] for link in table.links.values()],
+        [[state, debt.rule, _source(table.until.get(state))] for state, debt in table.owes.items()],
+        [_source(bound) for bound in (*table.invariants, *table.step_invariants)],
+        [[name, *events] for name, events in table.awaited.items()],
+    ]
+
+
+def _source(bound: Bound | None) -> str | None:
+    """The text of a function: unlike its bytecode, the same on every Python."""
+    if bound is None:
+        return None
+    try:
+        return textwrap.dedent(inspect.getsource(bound.function))
+    except (OSError, TypeError):  # defined in a session or built: its name is all there is
+        return bound.name

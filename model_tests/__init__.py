@@ -1,0 +1,1 @@
+"""What is proven: run it with `pytest --pyargs leverframe.model_tests`."""

@@ -1,0 +1,1 @@
+"""The public generators of tests, from a machine, a system or a trace."""

@@ -1,0 +1,136 @@
+"""What happened in a race, and whether it could have: every call with its begin and its end, and the journal.
+
+The machines judge. Here is only what no machine can know: that the journal has each accepted step once, and no other.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from ...machines.checking import Begin, Checker, Record, Recorded, Report
+from ...machines.kernel import Accepted, Decision, Kernel, Machine, Ref, Request, Snapshot, State
+from ...machines.kernel.payloads import plain
+from ...machines.kernel.store import Store
+from .schedule import Watch
+
+__all__ = ["Call", "Ground", "History", "spelled"]
+
+
+class Ground(Protocol):
+    """What a race runs on: one store that all actors share, and a look at its journal."""
+
+    @property
+    def watch(self) -> Watch:
+        """Tells a schedule of the points that a thread passes in the store."""
+
+    @property
+    def store(self) -> Store:
+        """The store; a thread that has a connection in it has one of its own."""
+
+    def journal(self) -> Iterable[Recorded]:
+        """The store's journal, oldest first, each row with the state and the data that it led to."""
+
+    def close(self) -> None:
+        """Give up the store."""
+
+
+@attrs.frozen
+class Call:
+    """One fire of one actor, and its own decision."""
+
+    actor: str
+    ref: Ref
+    request: Request
+    decision: Decision
+
+    def __str__(self) -> str:
+        made, decision = f"{self.actor}: {spelled(self.ref.id, self.request)}", self.decision
+        if isinstance(decision, Accepted):
+            return f"{made} is accepted: {decision.transition or 'already done'}"
+        return f"{made} is refused: {decision.rule}"
+
+    @property
+    def step(self) -> Snapshot[Any] | None:
+        """What the instance became by this call; None when nothing changed."""
+        return self.decision.after if isinstance(self.decision, Accepted) and self.decision.transition else None
+
+
+class History:
+    """All calls since an instance was born, as they overlapped.
+
+    Args:
+        machines: the lifecycles by name.
+    """
+
+    def __init__(self, machines: Mapping[str, type[Machine]]) -> None:
+        self.machines = machines
+        self.calls: list[Call] = []
+        self._checker = Checker(machines, Begin("race", complete=True))
+        self._records: list[Record] = []
+        self._begun = 0
+
+    def call(self, kernel: Kernel, actor: str, ref: Ref, request: Request, by: Any) -> Decision:
+        """Fire, and keep when the call began and ended. Of all threads only one may run at a time."""
+        self._begun += 1
+        number = f"{actor} {self._begun}"
+        self._records.append(_record(ref, request, by, number, "invoke"))
+        decision = kernel.fire(ref, request, by=by)
+        outcome = "accepted" if decision.accepted else "refused"
+        self._records.append(_record(ref, request, by, number, "return", outcome))
+        self.calls.append(Call(actor, ref, request, decision))
+        return decision
+
+    def faults(self, ground: Ground) -> Iterator[str]:
+        """What cannot be, in words; nothing when all is well."""
+        for record in self._records:
+            self._checker.feed(record)
+        self._records.clear()
+        yield from _unlawful("the calls", self._checker.finish())
+        journal = list(ground.journal())
+        replay = Checker(self.machines, Begin("journal", complete=True))
+        for record in journal:
+            replay.feed(record)
+        yield from _unlawful("the journal", replay.finish())
+        told = Counter(_step(call.ref, call.request.name, after) for call in self.calls if (after := call.step))
+        kept = Counter((row.machine, row.id, row.event, row.state, _frozen(row.data)) for row in journal)
+        yield from (f"the journal lacks {step[:4]}" for step in told - kept)
+        yield from (f"the journal has {step[:4]} that no caller was told of" for step in kept - told)
+        for row in {(row.machine, row.id): row for row in journal}.values():
+            now = ground.store.read(self.machines[row.machine].table, Ref(row.machine, row.id))
+            if now is None or (now.state.id, plain(now.data)) != (row.state, row.data):
+                yield f"{row.machine} {row.id} is not what its last row says"
+
+    def winners(self, ref: Ref, state: State) -> list[Call]:
+        """The calls that were told that they took an instance into a state."""
+        return [call for call in self.calls if call.ref == ref and (after := call.step) and after.state is state]
+
+
+def _record(ref: Ref, request: Request, by: Any, call: str, phase: str, outcome: str | None = None) -> Record:
+    links = {name: target.id for name, target in request.links.items()}
+    return Record(
+        ref.machine, ref.id, request.name, plain(request.payload), links, by=by, outcome=outcome, phase=phase, call=call
+    )
+
+
+def _unlawful(what: str, report: Report) -> Iterator[str]:
+    for violation in report.violations:
+        yield f"{what} break {violation.rule}: {violation.message}"
+    if report.verdict == "undecided":
+        yield f"{what} cannot be decided: {report.note}"
+
+
+def _step(ref: Ref, event: str, after: Snapshot[Any]) -> tuple[Any, ...]:
+    return ref.machine, ref.id, event, after.state.id, _frozen(plain(after.data))
+
+
+def _frozen(data: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((name, repr(value)) for name, value in (data or {}).items())
+
+
+def spelled(name: str, request: Request) -> str:
+    """A request as one would write it: `cycle.approve(digest='a', lease=lease_a)`."""
+    given = {field.name: repr(getattr(request.payload, field.name)) for field in request.event.spec.fields if field.decides}
+    given |= {link: ref.id for link, ref in request.links.items()}
+    return f"{name}.{request.name}({', '.join(f'{field}={value}' for field, value in given.items())})"

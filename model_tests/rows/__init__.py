@@ -1,0 +1,1 @@
+"""The race tables, row by row: each row is a test."""

@@ -1,0 +1,410 @@
+"""lifecycles/turnstone-tables.md, table 2: the generation. `stopping` is `active` whose session's epoch has moved."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...machines.generation import Generation, GenerationData
+from ...machines.kernel import Seen, State
+from ...machines.session import Session, SessionData
+from .row import Row
+
+__all__ = ["ROWS"]
+
+G = Generation
+MINE = GenerationData(number=5, epoch=3)
+BATCH = GenerationData(number=5, epoch=3, batch=True)
+DEBT = {"owed": 2}
+CLEAR = {"owed": 0}
+KEPT = {"deleted": False, "convergence": False}
+GONE = {"deleted": True, "convergence": False}
+LANE = {"deleted": True, "convergence": True}
+PINNED = {"slot_pinned": True}
+OTHER = {"slot_pinned": False}
+ENDS = (G.finished, G.stopped, G.failed, G.abandoned, G.closed)
+
+
+def session(
+    state: State = Session.open, epoch: int = 3, last: int = 5, owed: int = 0, draining: bool = False
+) -> Mapping[str, Seen[Any]]:
+    """The linked session; by default the one in which MINE is current and nothing has moved."""
+    return {"session": Seen(state, SessionData("ann", epoch, last, draining), {"owed": owed})}
+
+
+LIVE = session()
+STOPPING = session(epoch=4)
+ORPHAN = session(last=6)
+CLOSING = session(Session.closing, epoch=4)
+DRAINING = session(Session.closing, epoch=4, draining=True)
+SHUT = session(Session.shut, epoch=4)
+
+BIRTH = "section 0: guard and rule of session.claim, in one fire_all with it"
+LINKED = "section 0: what a Stop does is seen through the link"
+TOLD = "section 0: no event of a generation; the session's stop, and the generation stays as it is"
+
+ROWS = [
+    # birth
+    Row("section-0-births", G, (G.absent,), (G.start,), G.active, "", None, {"number": 5}, LIVE, then=MINE, note=BIRTH),
+    Row("section-0-births", G, (G.absent,), (G.start,), None, "generation-increases", None, {"number": 4}, LIVE),
+    Row("section-0-births", G, (G.absent,), (G.start,), None, "generation-increases", None, {"number": 6}, LIVE),
+    Row("section-0-births", G, (G.absent,), (G.start,), None, "claim-debt-open", None, {"number": 5}, session(owed=1)),
+    Row("section-0-births", G, (G.absent,), (G.start,), None, "claim-session-closing", None, {"number": 5}, CLOSING),
+    Row("section-0-births", G, (G.absent,), (G.start,), None, "claim-session-shut", None, {"number": 5}, SHUT),
+    Row("section-0-births", G, (G.absent,), (G.start,), None, "link-present", None, {"number": 5}),
+    Row(
+        "section-0-births",
+        G,
+        (G.absent,),
+        (
+            G.fold,
+            G.tools_admitted,
+            G.rows_complete,
+            G.stream_registered,
+            G.late_result,
+            G.exit_ok,
+            G.exit_cancelled,
+            G.exit_failed,
+            G.superseded,
+            G.session_shut,
+        ),
+        None,
+        "generation-claimed",
+        links=LIVE,
+    ),
+    Row("section-0-births", G, (G.absent,), (G.admit, G.admit_uncancelled), None, "generation-claimed", payload=KEPT),
+    Row("section-0-births", G, (G.absent,), (G.force_abandon,), None, "generation-claimed", payload=PINNED),
+    Row("section-0-births", G, (G.active,), (G.start,), None, "generation-increases", MINE, {"number": 5}, LIVE),
+    # active, not stopped
+    Row("turnstone-2.1", G, (G.active,), (G.admit, G.admit_uncancelled), None, "workstream-gone", MINE, GONE, LIVE),
+    Row("turnstone-2.2", G, (G.active,), (G.admit, G.admit_uncancelled), G.active, "commit-atomic", MINE, KEPT, LIVE),
+    Row("turnstone-2.2", G, (G.active,), (G.admit, G.admit_uncancelled), G.active, "commit-atomic", MINE, LANE, LIVE),
+    Row("turnstone-2.2", G, (G.active,), (G.admit, G.admit_uncancelled), G.active, "", BATCH, KEPT, LIVE, DEBT),
+    Row("turnstone-2.3", G, (G.active,), (G.fold,), G.active, "fold-atomic", BATCH, {}, LIVE, CLEAR, then=MINE),
+    Row("turnstone-2.4", G, (G.active,), (G.fold,), None, "calls-closed-by-terminal", BATCH, {}, LIVE, DEBT),
+    Row("turnstone-2.5", G, (G.active,), (G.tools_admitted,), G.active, "", MINE, {}, LIVE, CLEAR, then=BATCH),
+    Row("turnstone-2.6", G, (G.active,), (G.tools_admitted,), None, "claim-debt-open", BATCH, {}, LIVE, DEBT),
+    Row("turnstone-2.7", G, (G.active,), (G.rows_complete,), G.active, "", BATCH, {}, LIVE, CLEAR, then=MINE),
+    Row("turnstone-2.8", G, (G.active,), (G.rows_complete,), None, "call-result-exactly-once", BATCH, {}, LIVE, DEBT),
+    Row(
+        "turnstone-2.9",
+        Session,
+        (Session.open,),
+        (Session.stop,),
+        Session.open,
+        data=SessionData("ann", 3, 5),
+        then=SessionData("ann", 4, 5),
+        note=TOLD,
+    ),
+    Row(
+        "turnstone-2.9",
+        G,
+        (G.active,),
+        (G.admit_uncancelled,),
+        None,
+        "no-commit-after-stop",
+        MINE,
+        KEPT,
+        STOPPING,
+        note=LINKED,
+    ),
+    Row("turnstone-2.10", G, (G.active,), (G.exit_ok,), G.poisoned, "", BATCH, {}, LIVE, DEBT, then=BATCH),
+    Row("turnstone-2.11", G, (G.active,), (G.exit_ok,), G.finished, "turn-terminal-once", MINE, {}, LIVE, CLEAR),
+    Row("turnstone-2.12", G, (G.active,), (G.exit_cancelled,), None, "cancel-has-cause", MINE, {}, LIVE, CLEAR),
+    Row("turnstone-2.12", G, (G.active,), (G.exit_cancelled,), None, "cancel-has-cause", BATCH, {}, LIVE, DEBT),
+    Row("turnstone-2.13", G, (G.active,), (G.exit_failed,), G.poisoned, "", BATCH, {}, LIVE, DEBT),
+    Row("turnstone-2.14", G, (G.active,), (G.exit_failed,), G.failed, "turn-terminal-once", MINE, {}, LIVE, CLEAR),
+    Row("turnstone-2.15", G, (G.active,), (G.stream_registered,), G.active, "late-handle-refused", MINE, {}, LIVE),
+    # stopping
+    Row("turnstone-2.16", G, (G.active,), (G.admit,), G.active, "commit-atomic", MINE, KEPT, STOPPING, note=LINKED),
+    Row("turnstone-2.16", G, (G.active,), (G.admit,), G.active, "commit-atomic", BATCH, KEPT, CLOSING, DEBT),
+    Row(
+        "turnstone-2.17",
+        G,
+        (G.active,),
+        (G.admit_uncancelled,),
+        None,
+        "no-commit-after-stop",
+        MINE,
+        KEPT,
+        STOPPING,
+        note=LINKED,
+    ),
+    Row("turnstone-2.17", G, (G.active,), (G.admit_uncancelled,), None, "no-commit-after-stop", MINE, GONE, STOPPING),
+    Row("turnstone-2.17", G, (G.active,), (G.fold,), None, "no-commit-after-stop", BATCH, {}, STOPPING, CLEAR),
+    Row("turnstone-2.17", G, (G.active,), (G.fold,), None, "no-commit-after-stop", BATCH, {}, STOPPING, DEBT),
+    Row("turnstone-2.17", G, (G.active,), (G.tools_admitted,), None, "no-commit-after-stop", MINE, {}, STOPPING),
+    Row("turnstone-2.18", G, (G.active,), (G.rows_complete,), G.active, "", BATCH, {}, STOPPING, CLEAR, then=MINE),
+    Row(
+        "turnstone-2.19",
+        G,
+        (G.active,),
+        (G.rows_complete,),
+        None,
+        "call-result-exactly-once",
+        BATCH,
+        {},
+        STOPPING,
+        DEBT,
+    ),
+    Row(
+        "turnstone-2.20",
+        Session,
+        (Session.open,),
+        (Session.stop,),
+        Session.open,
+        data=SessionData("ann", 4, 5),
+        then=SessionData("ann", 5, 5),
+        note=TOLD,
+    ),
+    Row("turnstone-2.21", G, (G.active,), (G.exit_cancelled,), G.poisoned, "", BATCH, {}, STOPPING, DEBT),
+    Row("turnstone-2.22", G, (G.active,), (G.exit_cancelled,), G.stopped, "", MINE, {}, STOPPING, CLEAR),
+    Row("turnstone-2.22", G, (G.active,), (G.exit_cancelled,), G.stopped, "", MINE, {}, CLOSING, CLEAR),
+    Row("turnstone-2.22", G, (G.active,), (G.exit_cancelled,), G.stopped, "", MINE, {}, SHUT, CLEAR),
+    Row("turnstone-2.23", G, (G.active,), (G.exit_ok,), G.poisoned, "", BATCH, {}, STOPPING, DEBT),
+    Row("turnstone-2.24", G, (G.active,), (G.exit_ok,), G.stopped, "", MINE, {}, STOPPING, CLEAR),
+    Row("turnstone-2.25", G, (G.active,), (G.exit_failed,), G.poisoned, "", BATCH, {}, STOPPING, DEBT),
+    Row("turnstone-2.26", G, (G.active,), (G.exit_failed,), G.failed, "", MINE, {}, STOPPING, CLEAR),
+    Row("turnstone-2.27", G, (G.active,), (G.stream_registered,), None, "late-handle-refused", MINE, {}, STOPPING),
+    # poisoned
+    Row("turnstone-2.28", G, (G.poisoned,), (G.rows_complete,), G.stopped, "", BATCH, {}, STOPPING, CLEAR, then=MINE),
+    Row(
+        "turnstone-2.29",
+        Session,
+        (Session.open,),
+        (Session.edge,),
+        Session.open,
+        data=SessionData("ann", 4, 5),
+        payload={"was_set": True},
+        then=SessionData("ann", 4, 5),
+        note="section 0: no event of a generation; no second epoch edge from the same debt is the session's",
+    ),
+    Row("turnstone-2.30", G, (G.poisoned,), (G.admit,), G.poisoned, "commit-atomic", BATCH, KEPT, STOPPING, DEBT),
+    Row("turnstone-2.30", G, (G.poisoned,), (G.admit,), None, "workstream-gone", BATCH, GONE, STOPPING, DEBT),
+    # a force
+    Row(
+        "turnstone-2.31", G, (G.active, G.poisoned), (G.force_abandon,), None, "force-binds-worker", MINE, OTHER, ORPHAN
+    ),
+    Row("turnstone-2.31", G, (G.active, G.poisoned), (G.force_abandon,), None, "force-binds-worker", MINE, OTHER, LIVE),
+    Row(
+        "turnstone-2.31", G, (G.active, G.poisoned), (G.force_abandon,), None, "force-binds-worker", MINE, PINNED, SHUT
+    ),
+    Row(
+        "turnstone-2.31",
+        G,
+        (G.active, G.poisoned),
+        (G.force_abandon,),
+        None,
+        "force-binds-worker",
+        MINE,
+        PINNED,
+        session(Session.closing, epoch=4, last=6, draining=True),
+        note="publication is shut from the moment that storage tickets drain",
+    ),
+    Row(
+        "turnstone-2.32",
+        G,
+        (G.active, G.poisoned),
+        (G.force_abandon,),
+        G.abandoned,
+        "force-settles-calls",
+        BATCH,
+        PINNED,
+        ORPHAN,
+        CLEAR,
+        then=MINE,
+        note="Session.abandon and the rows of the calls come first in the same fire_all",
+    ),
+    Row(
+        "turnstone-2.32",
+        G,
+        (G.active, G.poisoned),
+        (G.force_abandon,),
+        G.abandoned,
+        "force-settles-calls",
+        BATCH,
+        PINNED,
+        session(epoch=4, last=6),
+        CLEAR,
+        note="stopping",
+    ),
+    Row(
+        "turnstone-2.32",
+        G,
+        (G.active, G.poisoned),
+        (G.force_abandon,),
+        None,
+        "force-settles-calls",
+        BATCH,
+        PINNED,
+        ORPHAN,
+        DEBT,
+        note="each unanswered call gets one row",
+    ),
+    Row(
+        "turnstone-2.32",
+        G,
+        (G.active, G.poisoned),
+        (G.force_abandon,),
+        None,
+        "generation-increases",
+        BATCH,
+        PINNED,
+        LIVE,
+        CLEAR,
+        note="session.last+1",
+    ),
+    # the session's end, a successor, a result of nothing
+    Row("turnstone-2.33", G, (G.active, G.poisoned), (G.session_shut,), G.closed, "close-is-terminal", MINE, {}, SHUT),
+    Row("turnstone-2.33", G, (G.active, G.poisoned), (G.session_shut,), None, "close-is-terminal", MINE, {}, CLOSING),
+    Row(
+        "turnstone-2.33",
+        G,
+        (G.active,),
+        (G.admit, G.admit_uncancelled),
+        None,
+        "close-is-terminal",
+        MINE,
+        KEPT,
+        SHUT,
+        note="nothing is published after this",
+    ),
+    Row(
+        "turnstone-2.33",
+        G,
+        (G.active,),
+        (G.admit, G.admit_uncancelled),
+        None,
+        "close-is-terminal",
+        MINE,
+        KEPT,
+        DRAINING,
+    ),
+    Row("turnstone-2.33", G, (G.poisoned,), (G.admit,), None, "close-is-terminal", BATCH, KEPT, SHUT, DEBT),
+    Row("turnstone-2.33", G, (G.active,), (G.fold, G.tools_admitted), None, "close-is-terminal", MINE, {}, SHUT),
+    Row("turnstone-2.33", G, (G.active,), (G.stream_registered,), None, "late-handle-refused", MINE, {}, SHUT),
+    Row("turnstone-2.34", G, (G.active,), (G.superseded,), G.abandoned, "generation-increases", MINE, {}, ORPHAN),
+    Row("turnstone-2.34", G, (G.active,), (G.superseded,), G.abandoned, "", MINE, {}, session(epoch=4, last=6)),
+    Row("turnstone-2.34", G, (G.active,), (G.superseded,), None, "generation-increases", MINE, {}, LIVE),
+    Row("turnstone-2.35", G, (G.active,), (G.late_result,), None, "result-has-call", MINE, {}, LIVE),
+    Row("turnstone-2.35", G, (G.active,), (G.late_result,), None, "result-has-call", MINE, {}, STOPPING),
+    Row(
+        "turnstone-2.36",
+        G,
+        (G.poisoned,),
+        (
+            G.fold,
+            G.tools_admitted,
+            G.rows_complete,
+            G.exit_ok,
+            G.exit_cancelled,
+            G.exit_failed,
+            G.superseded,
+            G.stream_registered,
+            G.late_result,
+        ),
+        None,
+        "generation-poisoned",
+        BATCH,
+        {},
+        STOPPING,
+        DEBT,
+    ),
+    Row("turnstone-2.36", G, (G.poisoned,), (G.admit_uncancelled,), None, "generation-poisoned", BATCH, KEPT, STOPPING),
+    Row("turnstone-2.36", G, (G.poisoned,), (G.start,), None, "generation-poisoned", BATCH, {"number": 5}, STOPPING),
+    # ended
+    Row("turnstone-2.37", G, ENDS, (G.session_shut,), "settled", "stop-is-idempotent", MINE, {}, SHUT),
+    Row("turnstone-2.37", G, ENDS, (G.session_shut,), "settled", "stop-is-idempotent", MINE, {}, LIVE),
+    Row(
+        "turnstone-2.37",
+        Session,
+        (Session.open,),
+        (Session.stop,),
+        Session.open,
+        data=SessionData("ann", 3, 5),
+        then=SessionData("ann", 4, 5),
+        note=TOLD,
+    ),
+    Row("turnstone-2.38", G, ENDS, (G.stream_registered,), None, "late-handle-refused", MINE, {}, LIVE),
+    Row("turnstone-2.39", G, (G.abandoned,), (G.late_result, G.fold), None, "generation-superseded", MINE, {}, ORPHAN),
+    Row(
+        "turnstone-2.39",
+        G,
+        (G.abandoned,),
+        (G.admit, G.admit_uncancelled),
+        None,
+        "generation-superseded",
+        MINE,
+        KEPT,
+        ORPHAN,
+    ),
+    Row(
+        "turnstone-2.39",
+        G,
+        (G.active, G.poisoned),
+        (G.admit,),
+        None,
+        "generation-superseded",
+        MINE,
+        KEPT,
+        ORPHAN,
+        note="already before its own `superseded`",
+    ),
+    Row("turnstone-2.39", G, (G.active,), (G.admit_uncancelled,), None, "generation-superseded", MINE, KEPT, ORPHAN),
+    Row(
+        "turnstone-2.39",
+        G,
+        (G.active,),
+        (G.fold, G.tools_admitted, G.exit_ok, G.exit_failed),
+        None,
+        "generation-superseded",
+        MINE,
+        {},
+        ORPHAN,
+    ),
+    Row(
+        "turnstone-2.39",
+        G,
+        (G.active,),
+        (G.exit_ok, G.exit_cancelled, G.exit_failed),
+        None,
+        "generation-superseded",
+        MINE,
+        {},
+        session(epoch=4, last=6),
+    ),
+    Row("turnstone-2.39", G, (G.active,), (G.stream_registered,), None, "late-handle-refused", MINE, {}, ORPHAN),
+    Row("turnstone-2.40", G, ENDS, (G.start,), None, "no-event-after-terminal", MINE, {"number": 5}, LIVE),
+    Row("turnstone-2.40", G, ENDS, (G.force_abandon,), None, "no-event-after-terminal", MINE, PINNED, LIVE),
+    Row(
+        "turnstone-2.40",
+        G,
+        ENDS,
+        (G.tools_admitted, G.rows_complete, G.exit_ok, G.exit_cancelled, G.exit_failed, G.superseded),
+        None,
+        "no-event-after-terminal",
+        MINE,
+        {},
+        LIVE,
+    ),
+    Row(
+        "turnstone-2.40",
+        G,
+        (G.finished, G.stopped, G.failed, G.closed),
+        (G.fold, G.late_result),
+        None,
+        "no-event-after-terminal",
+        MINE,
+        {},
+        LIVE,
+    ),
+    Row(
+        "turnstone-2.40",
+        G,
+        (G.finished, G.stopped, G.failed, G.closed),
+        (G.admit, G.admit_uncancelled),
+        None,
+        "no-event-after-terminal",
+        MINE,
+        KEPT,
+        LIVE,
+    ),
+]
