@@ -126,13 +126,17 @@ def _row(entry: Entry) -> Record:
 _JOURNAL = 'SELECT machine, id, event, payload, "by", links, state, data FROM journal ORDER BY seq'
 
 
+_MEMORY = Path("/dev/shm")
+"""A folder without a disk, where there is one: each race has a new file."""
+
+
 class SQLiteGround:
     """One file; each actor is a thread of its own and so has a connection of its own."""
 
     watch: Watch = staticmethod(under_schedule)
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="race")
+        self._folder = tempfile.TemporaryDirectory(prefix="race", dir=_MEMORY if _MEMORY.is_dir() else None)
         self._path = Path(self._folder.name) / "race.db"
         self.store = SQLiteStore(self._path, synchronous="NORMAL", clock=lambda: 0.0)
 

@@ -111,6 +111,9 @@ def test_a_start_without_id_makes_one() -> None:
 
 def test_a_second_start_is_refused(box: Signalbox) -> None:
     refused(box.kernel.start(Frame, id="f", box="west"), "frame-opened-once")
+    lever, other = box.lever(), box.kernel.start(Frame, id="other", box="east")
+    refused(box.lever(frame=other), "lever-placed-once")
+    assert box.kernel.get(lever) == accepted(lever).after
 
 
 def test_what_is_settled_changes_nothing(box: Signalbox) -> None:
@@ -555,7 +558,7 @@ BAD: dict[str, tuple[Callable[[Signalbox], object], str]] = {
     ),
     "a machine that the kernel has not met": (
         lambda box: box.kernel.get(Ref("signal", "x")),
-        "this kernel has met no machine signal: fire at it first, or name it in mode=",
+        "this kernel has met no machine signal, and not just one is imported: name it in mode=",
     ),
     "a link to another machine": (
         lambda box: box.lever(frame=Bell.ref("b")),
@@ -564,6 +567,13 @@ BAD: dict[str, tuple[Callable[[Signalbox], object], str]] = {
     "a link for life that moves": (
         lambda box: (box.lever(), box.kernel.fire(Lever.ref("l"), Lever.pull(**PULL, frame=Frame.ref("other")))),
         "link frame of lever l is for life and points to frame f",
+    ),
+    "a link for life that comes later": (
+        lambda box: (
+            box.kernel.adopt(Staff.ref("s"), Staff.table.states["hung"], StaffData(), why="so"),
+            box.kernel.fire(Staff.ref("s"), Staff.take(hand="amy", line=box.frame)),
+        ),
+        "link line of staff s is for life and points to nowhere",
     ),
     "a link that is no address": (
         lambda box: box.lever(frame="f"),

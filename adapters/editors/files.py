@@ -6,7 +6,6 @@ An edit is one rename: the new document is staged beside the old one, the mark i
 document. So a mark without a staged file says, after any crash, that the edit was made.
 """
 
-import re
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -17,11 +16,10 @@ import msgspec
 
 from ...machines.fallback import Fallback, remove_file, write_file
 from ...machines.kernel import BadInput, Decision, Effect, Kernel, Ref, Refused
-from .folder import Folder, Patch, digest, replace, write_whole
+from .folder import MOST, Folder, Patch
+from .texts import digest, has_marker, replace, split, write_whole
 
 __all__ = ["FileRoute"]
-
-_MARKER = re.compile(r"<!--\s*/?agent:")
 
 
 class FileRoute:
@@ -32,13 +30,10 @@ class FileRoute:
         root: holds the documents; none outside of it is touched.
         folder: holds the patches.
         editor: who applies, as the machine knows it.
-        sleep: waits between two looks.
     """
 
-    def __init__(
-        self, kernel: Kernel, root: Path, folder: Path, editor: str, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
-        self.kernel, self.root, self.editor, self.sleep = kernel, root.resolve(), editor, sleep
+    def __init__(self, kernel: Kernel, root: Path, folder: Path, editor: str) -> None:
+        self.kernel, self.root, self.editor = kernel, root.resolve(), editor
         self.folder = Folder(folder)
         kernel.handler(write_file)(self._write)
         kernel.handler(remove_file)(self._remove)
@@ -47,14 +42,16 @@ class FileRoute:
         """Draft a patch for the response that the cycle captured, `digest(text)`, and queue its file; or neither.
 
         Raises:
-            BadInput: the document has no such component, or the text would end it.
+            BadInput: the document has no such component, or the text would end it or is too long.
         """
         found = self._find(document, component)
-        if found is None or _MARKER.search(text):
+        if found is None or has_marker(text):
             raise BadInput(f"{document} has not one component {component}, or the text for it has a marker: escape it")
         base, content = digest(found[1]), digest(found[1] + text.encode())
         names = {"cycle": cycle.id, "document": document, "component": component}
         raw = msgspec.json.encode(Patch(**names, base=base, content=content, text=text, attempt=attempt))
+        if len(raw) > MOST:
+            raise BadInput(f"the text for {document} is too long for a patch file: {len(raw)} bytes of {MOST}")
         patch = Fallback.ref(digest(raw))
         free = not self.folder.holds(patch.id)
         decisions = self.kernel.fire_all(
@@ -76,11 +73,14 @@ class FileRoute:
             self.kernel.fire(patch, Fallback.timeout())
         return self.folder.acknowledged(patch.id)
 
-    def watch(self, until: Callable[[], bool], every: float = 0.05) -> None:
-        """Look through the folder again and again."""
+    def watch(
+        self, until: Callable[[], bool], every: float = 0.05, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Look through the folder every so many seconds, and once at least: a crash may have left something there."""
+        self.poll()
         while not until():
+            sleep(every)
             self.poll()
-            self.sleep(every)
 
     def poll(self) -> None:
         """Look through the folder once: each patch in it is applied, rejected, or left where it is."""
@@ -106,9 +106,11 @@ class FileRoute:
         snapshot = self.kernel.get(ref)
         if snapshot is None:
             self.folder.set_aside(ref.id)
-        elif snapshot.state in (Fallback.rejected, Fallback.cleaned) or (mine and leased and self._edit(ref.id, patch)):
-            self.folder.drop(ref.id)
+            return
+        over = snapshot.state in (Fallback.rejected, Fallback.cleaned)
+        if over or (snapshot.state == Fallback.applied and mine and leased and self._edit(ref.id, patch)):
             self.kernel.fire(ref, Fallback.cleanup(own_file=True), by=self.editor)
+            self.folder.drop(ref.id)
 
     def _edit(self, id: str, patch: Patch) -> bool:
         """Make the edit, or find it made; False while the component is not the text that was decided upon."""
@@ -131,14 +133,7 @@ class FileRoute:
     def _find(self, document: str, component: str) -> tuple[bytes, bytes, bytes] | None:
         """A document as it is now: before, in and after a component that it has exactly once, else None."""
         path = (self.root / document).resolve()
-        if not path.is_relative_to(self.root):
-            return None
-        whole = path.read_bytes()
-        marks = list(re.finditer(rb"<!-- (/?)agent:%s(?: [^\n]*?)? -->" % re.escape(component).encode(), whole))
-        if [mark[1] for mark in marks] != [b"", b"/"]:
-            return None
-        begin, end = marks[0].end(), marks[1].start()
-        return whole[:begin], whole[begin:end], whole[end:]
+        return split(path.read_bytes(), component) if path.is_relative_to(self.root) else None
 
     def _write(self, effect: Effect) -> None:
         assert effect.ref is not None

@@ -5,7 +5,6 @@ hash of the component with the patch in it). An id is the SHA-256 of the patch f
 patch that was ever drafted.
 """
 
-import hashlib
 import os
 import re
 import sqlite3
@@ -17,9 +16,11 @@ from typing import Annotated
 
 import msgspec
 
-__all__ = ["Folder", "Patch", "digest", "replace", "write_whole"]
+from .texts import digest, replace, write_whole
 
-_MOST = 4 * 1024 * 1024
+__all__ = ["MOST", "Folder", "Patch"]
+
+MOST = 4 * 1024 * 1024
 """Bytes of a patch file. A longer one is no patch."""
 _NAME = re.compile(r"([0-9a-f]{64})\.json")
 _Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
@@ -55,6 +56,10 @@ class Folder:
             with suppress(sqlite3.Error):
                 self._lease.execute("BEGIN EXCLUSIVE")
         return self._lease.in_transaction
+
+    def close(self) -> None:
+        """Give the lease up."""
+        self._lease.close()
 
     def patches(self) -> Iterator[str]:
         """The ids that patch files are called after, whatever is in them."""
@@ -110,43 +115,16 @@ class Folder:
         return self.path / f"{id}.{kind}"
 
 
-def digest(text: str | bytes) -> str:
-    """The SHA-256 of a text: how responses, bases and contents are named."""
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
-
-
 def _read(file: Path) -> bytes:
     """A plain file's bytes: no link is followed, no pipe waited for, nothing long taken in."""
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(file, "rb", opener=lambda path, mode: os.open(path, mode | flags)) as opened:
-            raw = opened.read(_MOST + 1) if S_ISREG(os.fstat(opened.fileno()).st_mode) else b""
+            raw = opened.read(MOST + 1) if S_ISREG(os.fstat(opened.fileno()).st_mode) else b""
     except FileNotFoundError:
         raise
     except OSError as error:
         raise ValueError(f"{file} cannot be read: {error}") from None
-    if not 0 < len(raw) <= _MOST:
-        raise ValueError(f"{file} is no plain file of 1 to {_MOST} bytes")
+    if not 0 < len(raw) <= MOST:
+        raise ValueError(f"{file} is no plain file of 1 to {MOST} bytes")
     return raw
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Write a file that others see whole or not at all, after a power cut too."""
-    draft = file.with_name(f".{file.name}.draft")
-    draft.unlink(missing_ok=True)
-    with open(draft, "xb", opener=lambda path, mode: os.open(path, mode, 0o600)) as opened:
-        opened.write(content)
-        opened.flush()
-        os.fsync(opened.fileno())
-    replace(draft, file)
-
-
-def replace(source: Path, target: Path) -> None:
-    """Rename, and wait until the disk knows."""
-    os.replace(source, target)
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

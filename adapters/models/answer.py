@@ -101,6 +101,6 @@ class Arriving:
             given = msgspec.json.decode("".join(self.json) or "{}", type=dict[str, Any])
         except (ValueError, RecursionError):
             raise StreamError(f"the input of call {block.id} is no JSON object") from None
-        if not block.id or not block.name or block.id in (call.id for call in self.calls):
-            raise StreamError(f"the call {block.id} has no name, or no id of its own")
+        if not block.id or not block.name:
+            raise StreamError("the model's stream brought a call without an id or a name")
         self.calls.append(Call(block.id, block.name, given))

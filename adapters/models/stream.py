@@ -16,12 +16,13 @@ from ...machines.approval import Approval
 from ...machines.generation import Generation
 from ...machines.kernel import BadInput, Effect, Kernel, Ref, Refused, Request, State
 from ...machines.toolcall import Toolcall
-from .answer import Answer, Arriving, StreamError
+from .answer import Answer, Arriving, Call, StreamError
 from .wire import Wire
 
-__all__ = ["Ended", "Provider"]
+__all__ = ["Ended", "Provider", "owed"]
 
 Fires = Sequence[tuple[Ref, Request]]
+Rows = Callable[[Answer], Fires]
 
 
 @attrs.frozen
@@ -33,6 +34,11 @@ class Ended:
     answer: Answer
     why: str
     """One line; empty when the answer was committed."""
+
+
+def owed(turn: Ref, call: Call) -> Ref:
+    """The toolcall of a call. A provider's own ids come again in later turns."""
+    return Toolcall.ref(f"{turn.id}/{call.id}")
 
 
 class Provider:
@@ -56,28 +62,21 @@ class Provider:
         gone: Callable[[], bool],
         silence: float = 60,
         longest: float = 900,
-        most: int = 64 * 1024 * 1024,
+        most: int = 64 * 2**20,
     ) -> None:
         self.kernel, self.url, self.headers, self.gone = kernel, urlsplit(url), headers, gone
         self.silence, self.longest, self.most = silence, longest, most
-        self._open: dict[Ref, Wire] = {}
+        self._open: set[tuple[Ref, Wire]] = set()
         if self.url.scheme not in ("http", "https") or not self.url.hostname:
             raise BadInput("a provider's url begins with http:// or https:// and a host")
 
-    def ask(
-        self,
-        turn: Ref,
-        body: bytes,
-        rows: Callable[[Answer], Fires],
-        show: Callable[[str], object] = lambda text: None,
-    ) -> Ended:
+    def ask(self, turn: Ref, body: bytes, rows: Rows, show: Callable[[str], object] = lambda text: None) -> Ended:
         """Ask, receive, commit and end the turn; a turn whose answer has calls goes on.
 
         Args:
             turn: a generation that is claimed and active.
             body: the request, in JSON.
-            rows: what to fire in one transaction with the commit of an answer, be it one that a Stop cut. Asked before,
-                so the commit may still be refused.
+            rows: what to fire in one transaction with an answer, also with one that a Stop cut; it may be refused.
             show: gets each text as it arrives, and none after a Stop of this process.
         """
         arriving, why = Arriving(), ""
@@ -96,7 +95,7 @@ class Provider:
 
     def stop(self, effect: Effect) -> None:
         """Cut the streams that a Stop of their session leaves behind; for the host's handler of `signal`."""
-        for turn, wire in tuple(self._open.items()):
+        for turn, wire in tuple(self._open):
             begun = self.kernel.get(turn)
             if begun and begun.links["session"] == effect.ref and begun.data.epoch < effect.payload:
                 wire.cut("the session was stopped")
@@ -107,7 +106,7 @@ class Provider:
         wire = Wire(self.url, self.silence)
         late = Timer(self.longest, wire.cut, ["the model took too long: whether it answered is not known"])
         late.daemon = True
-        self._open[turn] = wire
+        self._open.add((turn, wire))
         try:
             late.start()
             registered = self.kernel.fire(turn, Generation.stream_registered())
@@ -116,19 +115,19 @@ class Provider:
             yield wire
         finally:
             late.cancel()
-            del self._open[turn]
+            self._open.remove((turn, wire))
             wire.close()
 
-    def _end(self, turn: Ref, answer: Answer, rows: Callable[[Answer], Fires], why: str) -> Ended:
+    def _end(self, turn: Ref, answer: Answer, rows: Rows, why: str) -> Ended:
         """Try the ends from the best to the worst: the machine accepts the one that is true."""
         begun = self.kernel.get(turn)
         assert begun is not None
-        session, commit = begun.links["session"], {"deleted": self.gone(), "convergence": False}
+        commit = {"deleted": self.gone(), "convergence": False}
         if answer.whole:
             last: Fires = [(turn, Generation.exit_ok())]
             if answer.calls:
-                owners = {"session": session, "generation": turn}
-                ids = [call.id for call in answer.calls]
+                owners = {"session": begun.links["session"], "generation": turn}
+                ids = [owed(turn, call).id for call in answer.calls]
                 calls = [(Toolcall.ref(id), Toolcall.start(cycle=Approval.ref(id), **owners)) for id in ids]
                 last = [(turn, Generation.tools_admitted()), *calls]
             why = self._refused([(turn, Generation.admit_uncancelled(**commit)), *rows(answer), *last])
@@ -136,12 +135,8 @@ class Provider:
                 return Ended(Generation.active if answer.calls else Generation.finished, answer, "")
             answer = attrs.evolve(answer, calls=(), whole=False)
         cut: Fires = [(turn, Generation.admit(**commit)), *rows(answer)] if answer.text else []
-        for fires in (
-            [*cut, (turn, Generation.exit_cancelled())],
-            [(turn, Generation.exit_cancelled())],
-            [(turn, Generation.exit_failed())],
-            [(turn, Generation.superseded())],
-        ):
+        ends = [(turn, Generation.exit_cancelled()), (turn, Generation.exit_failed()), (turn, Generation.superseded())]
+        for fires in ([*cut, ends[0]], *([end] for end in ends)):
             if not self._refused(fires):
                 break
         ended = self.kernel.get(turn)

@@ -40,7 +40,7 @@ class Wire:
         try:
             self.connection.connect()
         except (OSError, HTTPException) as error:
-            raise StreamError(f"the model's server cannot be reached: {error}") from None
+            raise StreamError(f"the model's server cannot be reached: {ascii(str(error))[1:-1]}") from None
         self.socket: socket.socket = self.connection.sock
 
     def events(self, body: bytes, headers: Mapping[str, str], most: int) -> Iterator[Event]:
@@ -52,26 +52,24 @@ class Wire:
         try:
             self.connection.request("POST", self.target, body, {"Accept": "text/event-stream", **headers})
             self.response = response = self.connection.getresponse()
-            kind = response.headers.get_content_type()
-            if response.status != 200 or kind != "text/event-stream":
-                raise StreamError(f"the model's server answered {response.status} with {kind}")
+            if (response.status, kind := response.headers.get_content_type()) != (200, "text/event-stream"):
+                raise ValueError(f"its server answered {response.status} with {kind}")
             data: list[bytes] = []
-            while (line := response.readline(_LINE)).endswith(b"\n"):
-                most -= len(line)
-                if self.cause or most < 0:
-                    break
+            while not self.cause and (line := response.readline(_LINE)).endswith(b"\n"):
+                if (most := most - len(line)) < 0:
+                    raise ValueError("it is longer than allowed")
                 name, colon, value = line.rstrip(b"\r\n").partition(b":")
                 if name == b"data":
                     data.append(value.removeprefix(b" "))
-                elif not name and not colon and data:  # with a colon it is a comment
+                elif data and not name and not colon:  # an empty line; with a colon it is a comment
                     yield msgspec.json.decode(b"\n".join(data), type=Event)
                     data = []
+            if self.cause or len(line) == _LINE:
+                raise ValueError("a line of it is longer than allowed")
         except TimeoutError:
-            raise StreamError(self.cause or "the model's server is silent: whether it answered is not known") from None
+            raise StreamError(self.cause or "the model is silent: whether it answered is not known") from None
         except (OSError, HTTPException, ValueError, RecursionError) as error:
-            raise StreamError(self.cause or f"the model's stream broke: {error}") from None
-        if self.cause or most < 0 or len(line) == _LINE:
-            raise StreamError(self.cause or "the model's stream is longer than allowed")
+            raise StreamError(self.cause or f"the model's stream broke: {ascii(str(error))[1:-1]}") from None
 
     def cut(self, cause: str) -> None:
         """End it now, from any thread; nothing that arrived and was not yet read is given out."""

@@ -3,15 +3,20 @@
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from .errors import explained
 from .points import at, scheduled
 
 __all__ = ["Connections"]
+
+_NAP = 0.002
+"""Seconds between two tries to write while another does."""
 
 
 class Connections:
@@ -40,32 +45,25 @@ class Connections:
         connection = sqlite3.connect(
             f"{Path(self.path).as_uri()}?mode={mode}",
             uri=True,
-            timeout=self.busy_timeout,
+            timeout=0,  # `_patiently` waits
             isolation_level=None,
             check_same_thread=False,  # `close` is called by one thread for all
             factory=_Connection,
         )
-        mine.connection, mine.pid = connection, os.getpid()
         self._open.add(connection)
-        connection.execute(f"PRAGMA synchronous={self.synchronous}")
-        connection.execute("PRAGMA trusted_schema=OFF")
+        self._patiently(connection, f"PRAGMA synchronous={self.synchronous}")
+        self._patiently(connection, "PRAGMA trusted_schema=OFF")
+        mine.connection, mine.pid = connection, os.getpid()
         return connection
 
     def begin(self, connection: sqlite3.Connection) -> None:
         """Become the one that writes: what is read from now on is what the commit will stand upon."""
-        if not scheduled():
-            connection.execute("BEGIN IMMEDIATE")
-            return
         at("begin")
-        connection.execute("PRAGMA busy_timeout=0")
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                    raise
-                at("busy", blocked=True)
+        self._patiently(connection, "BEGIN IMMEDIATE")
+
+    def read(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        """Read what was last committed."""
+        return self._patiently(self.mine(), sql, values)
 
     def undo(self, connection: sqlite3.Connection) -> None:
         """Leave nothing of what was begun."""
@@ -89,7 +87,7 @@ class Connections:
         """Write something beside the decisions, without waiting for the disk: a power cut may lose it, a crash not."""
         with self.told():
             connection = self.mine()
-            connection.execute("PRAGMA synchronous=NORMAL")
+            self._patiently(connection, "PRAGMA synchronous=NORMAL")
             try:
                 self.begin(connection)
                 yield connection
@@ -99,7 +97,27 @@ class Connections:
                 raise
             finally:
                 with suppress(sqlite3.ProgrammingError):  # closed by undo
-                    connection.execute(f"PRAGMA synchronous={self.synchronous}")
+                    self._patiently(connection, f"PRAGMA synchronous={self.synchronous}")
+
+    def _patiently(self, connection: sqlite3.Connection, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        """Execute a statement that others may keep from beginning.
+
+        SQLite itself sleeps the longer, the longer it waited, so that whoever comes last goes first: of eight writers
+        some waited for seconds.
+        """
+        end = None
+        while True:
+            try:
+                return connection.execute(sql, values)
+            except sqlite3.OperationalError as error:
+                now = time.monotonic()
+                end = now + self.busy_timeout if end is None else end
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or (now >= end and not scheduled()):
+                    raise
+            if scheduled():
+                at("busy", blocked=True)
+            else:
+                time.sleep(_NAP)
 
     def close(self) -> None:
         for connection in tuple(self._open):
@@ -116,7 +134,8 @@ class _Connection(sqlite3.Connection):
     """Can be held weakly, and closes when its thread ends."""
 
     def __del__(self) -> None:
-        self.close()
+        with suppress(sqlite3.ProgrammingError):  # it never opened
+            self.close()
 
 
 _INHERITED: list[sqlite3.Connection] = []

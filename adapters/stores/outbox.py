@@ -69,9 +69,8 @@ class Outbox:
 
     def _first(self, wanted: str) -> Any:
         with self.connections.told():
-            connection = self.connections.mine()
-            waiting = connection.execute(_WAITING, (wanted,)).fetchone()
+            waiting = self.connections.read(_WAITING, (wanted,)).fetchone()
             if waiting is not None:
                 return waiting
-            claimed = connection.execute(_CLAIMED, (wanted,)).fetchall()
+            claimed = self.connections.read(_CLAIMED, (wanted,)).fetchall()
             return next((row for row in claimed if self.takers.gone(row[1])), None)

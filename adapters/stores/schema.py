@@ -1,9 +1,9 @@
 """The tables of a store's file. They are public: `docs/compatibility.md` says how they change."""
 
 import sqlite3
-import time
 from collections.abc import Mapping
 
+from .connections import Connections
 from .errors import StoreError
 from .triggers import kept
 
@@ -50,41 +50,38 @@ _INDEXES = (
 )
 
 
-def prepare(connection: sqlite3.Connection, path: str, patience: float) -> None:
-    """Make the tables in a new file; leave the file of another program alone.
-
-    Args:
-        connection: with isolation_level None.
-        path: for the error.
-        patience: seconds to wait for others that prepare the same file.
+def prepare(connections: Connections) -> None:
+    """Make the file and its tables when they are not there; leave the file of another program alone.
 
     Raises:
         StoreError: the file holds something else, or tables of another version.
     """
+    path = connections.path
     if sqlite3.sqlite_version_info < (3, 38):
         raise StoreError(f"{path} needs SQLite 3.38 or later, and this Python has {sqlite3.sqlite_version}")
-    if _holds_something(connection):
-        _check(connection, path)
-    _write_ahead(connection, path, patience)
-    connection.execute("BEGIN IMMEDIATE")
+    with connections.told():
+        connections.mine("rwc")
+        new = _is_empty(connections)
+        if not new:
+            _check(connections)
+        (mode,) = connections.read("PRAGMA journal_mode=WAL").fetchone()
+        if mode != "wal":
+            raise StoreError(f"{path} lies where SQLite keeps no write-ahead log: give a path on a local disk")
+    if new:
+        with connections.aside() as connection:
+            if _is_empty(connections):  # nobody was quicker
+                _create(connection)
+            _check(connections)
+
+
+def _is_empty(connections: Connections) -> bool:
+    return connections.read("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+
+
+def _check(connections: Connections) -> None:
+    path = connections.path
     try:
-        if not _holds_something(connection):
-            _create(connection)
-        _check(connection, path)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _holds_something(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
-
-
-def _check(connection: sqlite3.Connection, path: str) -> None:
-    try:
-        found = connection.execute("SELECT value FROM meta WHERE key = 'leverframe'").fetchone()
+        found = connections.read("SELECT value FROM meta WHERE key = 'leverframe'").fetchone()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # anything but: no such table or column
             raise
@@ -93,20 +90,6 @@ def _check(connection: sqlite3.Connection, path: str) -> None:
         raise StoreError(f"{path} is the database of another program: give another path")
     if found[0] != SCHEMA:
         raise StoreError(f"{path} has tables of version {found[0]}, not {SCHEMA}: take the program that wrote it")
-
-
-def _write_ahead(connection: sqlite3.Connection, path: str, patience: float) -> None:
-    end = time.monotonic() + patience
-    while True:
-        try:
-            (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
-            break
-        except sqlite3.OperationalError as error:  # the switch does not wait by itself
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-    if mode != "wal":
-        raise StoreError(f"{path} lies where SQLite keeps no write-ahead log: give a path on a local disk")
 
 
 def _create(connection: sqlite3.Connection) -> None:

@@ -24,6 +24,8 @@ from .triggers import install
 
 __all__ = ["SQLiteStore"]
 
+_Execute = Callable[[str, tuple[Any, ...]], sqlite3.Cursor]
+
 _INSTANCE = "SELECT state, version, data, links, table_hash, seq, '' FROM instance WHERE machine = ? AND id = ?"
 _COUNTED = """
     SELECT state, version, data, links, table_hash, seq,
@@ -95,8 +97,7 @@ class SQLiteStore:
         self._commits = 0
         self._seen = _Seen()
         try:
-            with self.connections.told():
-                prepare(self.connections.mine("rwc"), self.path, busy_timeout)
+            prepare(self.connections)
         except BaseException:
             self.close()
             raise
@@ -108,12 +109,12 @@ class SQLiteStore:
         self._seen.commits = self._commits
         at("read")
         with self.connections.told():
-            row = self.row(self.connections.mine(), table, ref)
+            row = _row(self.connections.read, table, ref)
         return None if row is None else self.rows(table).snapshot(ref, row)
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         with self.connections.told():
-            return _dependents(self.connections.mine(), owner, table)
+            return _dependents(self.connections.read, owner, table)
 
     def refuse(self, refused: Refused, event: str) -> None:
         ref = refused.ref
@@ -132,20 +133,16 @@ class SQLiteStore:
         seen = self._commits if self._seen.commits is None else self._seen.commits
         with self._changed:
             self._waiting += 1
-            self._changed.wait_for(lambda: self._commits != seen, seconds)
-            self._waiting -= 1
+            try:
+                self._changed.wait_for(lambda: self._commits != seen, seconds)
+            finally:
+                self._waiting -= 1
         self._seen.commits = None
 
     def close(self) -> None:
         """Close the connections of all threads; what was claimed and not answered is free for others."""
         self.connections.close()
         self.outbox.takers.close()
-
-    def row(self, connection: sqlite3.Connection, table: Table, ref: Ref) -> Row | None:
-        """The instance as this connection sees it."""
-        sql = _COUNTED if table.tallies else _INSTANCE
-        row: Row | None = connection.execute(sql, (ref.machine, ref.id)).fetchone()
-        return row
 
     def rows(self, table: Table) -> Rows:
         known = self._rows.get(table)
@@ -200,10 +197,11 @@ class _Transaction:
 
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         at("read")
-        row = self.store.row(self.connection, table, ref)
+        row = _row(self.connection.execute, table, ref)
         if row is None:
             return None
-        self.seen[ref] = row[5], row[3]
+        _, _, _, links, _, seq, _ = row
+        self.seen[ref] = seq, links
         return self.store.rows(table).snapshot(ref, row)
 
     def recorded(self, event_id: str) -> Entry | None:
@@ -234,7 +232,7 @@ class _Transaction:
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         at("read")
-        return _dependents(self.connection, owner, table)
+        return _dependents(self.connection.execute, owner, table)
 
     def append(self, entry: Entry) -> None:
         table, before, after = entry.table, entry.decision.before, entry.decision.after
@@ -284,8 +282,13 @@ class _Transaction:
             raise explained(self.store.path, error) from error
 
 
-def _dependents(connection: sqlite3.Connection, owner: Ref, table: Table) -> tuple[Ref, ...]:
-    found = connection.execute(_DEPENDENTS, (owner.machine, owner.id, table.name))
+def _row(execute: _Execute, table: Table, ref: Ref) -> Row | None:
+    row: Row | None = execute(_COUNTED if table.tallies else _INSTANCE, (ref.machine, ref.id)).fetchone()
+    return row
+
+
+def _dependents(execute: _Execute, owner: Ref, table: Table) -> tuple[Ref, ...]:
+    found = execute(_DEPENDENTS, (owner.machine, owner.id, table.name))
     return tuple(Ref(table.name, id) for (id,) in found)
 
 

@@ -25,7 +25,8 @@ _LONGEST = 16 * 2**20
 _TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name IN ('meta', 'journal')"
 _SCHEMA = "SELECT value FROM meta WHERE key = 'leverframe'"
 _ROWS = """
-    SELECT seq, machine, id, event, payload, "by", event_id, links, state, data, adopted, ts FROM journal ORDER BY seq"""
+    SELECT rowid AS seq, machine, id, event, payload, "by", event_id, links, state, data, adopted, ts
+    FROM journal ORDER BY rowid"""
 
 
 def read(path: Path) -> Iterator[Begin | Record]:
@@ -46,7 +47,7 @@ def read(path: Path) -> Iterator[Begin | Record]:
 
 
 def read_journal(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a journal from its first row to its last, as they are when it is opened.
+    """Read a journal from its first row to its last, as they are when reading begins.
 
     Args:
         path: the file of a SQLiteStore, which may be in use.
@@ -56,21 +57,23 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, 
         state after and the time; or, where an instance was adopted, the state and data that were found, and why.
 
     Raises:
-        BadInput: the file is no such journal, or a row of it cannot be read.
+        BadInput: the file is no such journal, or a row of it cannot be read; one line without the file's name.
     """
-    name = os.fspath(path)
-    connection = _opened(name)
+    connection = _opened(os.fspath(path))
     try:
+        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "query_only=ON"):
+            connection.execute(f"PRAGMA {pragma}")
         (tables,) = connection.execute(_TABLES).fetchone()
         found = connection.execute(_SCHEMA).fetchone() if tables == 2 else None
     except sqlite3.Error as error:
         connection.close()
-        raise BadInput(f"{name} cannot be read: {error}") from None
+        raise BadInput(f"cannot be read: {error}") from None
     if found != ("1",):
         connection.close()
-        what = "no Leverframe journal" if found is None else f"a journal of version {found[0]}, unknown to this program"
-        raise BadInput(f"{name} is {what}: give the file of a SQLiteStore")
-    return _rows(connection, name)
+        if found is None:
+            raise BadInput("is a database without a journal: give the file of a SQLiteStore")
+        raise BadInput(f"is a journal of version {found[0]!r}, and this program knows 1: take the one that wrote it")
+    return _rows(connection)
 
 
 def _opened(name: str) -> sqlite3.Connection:
@@ -78,28 +81,29 @@ def _opened(name: str) -> sqlite3.Connection:
         with open(name, "rb") as file:
             begin = file.read(len(_MAGIC))
     except OSError as error:
-        raise BadInput(f"{name} cannot be opened: {error.strerror}") from None
+        raise BadInput(f"cannot be opened: {error.strerror}") from None
     if begin != _MAGIC:
-        raise BadInput(f"{name} is no SQLite database: give the file of a SQLiteStore")
+        raise BadInput("is no SQLite database: give the file of a SQLiteStore")
     # a log beside it means that somebody writes, or did until a crash: then it belongs to what must be read
     fixed = "" if os.path.exists(f"{name}-wal") else "&immutable=1"
     connection = sqlite3.connect(f"{Path(name).absolute().as_uri()}?mode=ro{fixed}", uri=True, isolation_level=None)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-    for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "query_only=ON"):
-        connection.execute(f"PRAGMA {pragma}")
     return connection
 
 
-def _rows(connection: sqlite3.Connection, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(connection: sqlite3.Connection) -> Iterator[tuple[int, dict[str, Any]]]:
     seq = 0
     try:
-        connection.row_factory = sqlite3.Row
+        connection.row_factory = sqlite3.Row  # its seq is the row's number, and a hostile table is not sorted
         for row in connection.execute(_ROWS):
             seq = row["seq"]
             yield seq, _row(row)
-    except (sqlite3.Error, ValueError, RecursionError) as error:
-        where = f"row {seq}" if isinstance(error, ValueError | RecursionError) else f"what follows row {seq}"
-        raise BadInput(f"{name}: {where} of its journal cannot be read: {error}") from None
+    except RecursionError:
+        raise BadInput(f"row {seq}: nested too deeply to be a record") from None
+    except ValueError as error:
+        raise BadInput(f"row {seq}: {error}") from None
+    except sqlite3.Error as error:
+        raise BadInput(f"what follows row {seq} cannot be read: {error}") from None
     finally:
         connection.close()
 

@@ -127,7 +127,8 @@ class Gates:
         """The batch and the captured options. Smart options stand in the row only where all items agree on them."""
         pending = _pending(gate.items)
         ids = [item.get("call_id") for item in pending]
-        shown = [item for later in self.scene.ahead(gate.entered) if later.op == "tool_info_published" for item in later.tables("items")]
+        told = (later for later in self.scene.ahead(gate.entered) if later.op == "tool_info_published")
+        shown = [item for later in told for item in later.tables("items")]
         options: dict[str, Any] = {
             "items": min(len(gate.items), _MOST),
             "pending": min(len(pending), _MOST),
@@ -212,7 +213,7 @@ class Gates:
             return
         gate = thread.gates.pop()
         if gate.batch is not None:
-            gate.batch.answers = row.tables("items")
+            gate.batch.answers, gate.batch.approved = row.tables("items"), row.flag("approved")
         if gate.card is not None and row.op == "gate_returned":
             self.run.at(row, "gate", gate.id, "cycle_resolved")
 

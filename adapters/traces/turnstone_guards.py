@@ -1,8 +1,9 @@
 """The output guard's evaluations, as the rows of a Turnstone run show them.
 
-An evaluation is one guard_begin to guard_end or guard_raised on a thread. Rows are admitted, and a warning is published,
-before the first row that reports it; storage is written later. Where the model was not asked, nothing reports the
-heuristic before guard_end. The guard object is a machine of part 2: guard_lease only says whether the model was asked.
+An evaluation is one guard_begin to guard_end or guard_raised on a thread. Rows are admitted, and a warning is
+published, before the first row that reports it; storage is written later. Where the model was not asked, nothing
+reports the heuristic before guard_end. The guard object is a machine of part 2: guard_lease only says whether the model
+was asked.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,8 +35,7 @@ class Guards:
     def begun(self, row: Row, thread: Thread) -> None:
         turn, raw = self.scene.named(row), row.text("call_id")
         batch = turn.batch if turn else None
-        call = batch.calls[raw] if batch and raw is not None and raw in batch.cleared else None
-        guard = GuardCall(thread.fresh("guard"), turn, call)
+        guard = GuardCall(thread.fresh("guard"), turn, batch, raw if batch and raw in batch.cleared else None)
         thread.guards.append(guard)
         links = {"session": turn.session if turn else self.scene.session(thread)}
         witness = turn.witness() if turn else {}
@@ -74,30 +74,35 @@ class Guards:
             return
         guard = thread.guards.pop()
         self._shown(row, guard)
-        if guard.call is not None:
-            self.run.over(self.run.since(row), row, "toolcall", guard.call, "guard_returned")
+        if call := _unanswered(guard):
+            self.run.over(self.run.since(row), row, "toolcall", call, "guard_returned")
 
     def raised(self, row: Row, thread: Thread) -> None:
         if not thread.guards:
             return
         guard = thread.guards.pop()
         self._over(self.run.since(row), row, guard, "owner_aborted")
-        if guard.call is not None:
-            self.run.at(row, "toolcall", guard.call, "guard_refused")
+        if call := _unanswered(guard):
+            self.run.at(row, "toolcall", call, "guard_refused")
 
     def _screened(self, row: Row, guard: GuardCall, risk: str | None, flags: Any) -> None:
         guard.screened = True
-        end = next((later for later in self.run.after(row) if later.op in ("guard_end", "guard_raised")), row)
+        end = self._end(row)
         changed = end.flag("changed")
         found = _found(risk, flags)
         self._at(row, guard, "heuristic_done", found if changed is None else {**found, "redact": changed})
+
+    def _end(self, row: Row) -> Row:
+        """How the evaluation ends; where the recording does before it, the row itself, which says nothing of it."""
+        ends = ("guard_end", "guard_raised")
+        return row if row.op in ends else next((later for later in self.run.after(row) if later.op in ends), row)
 
     def _admitted(self, row: Row, guard: GuardCall) -> None:
         if guard.admitted:
             return
         guard.admitted = True
         if not guard.screened:
-            end = row if row.op == "guard_end" else next((later for later in self.run.after(row) if later.op == "guard_end"), row)
+            end = self._end(row)
             self._screened(row, guard, end.text("risk"), end.fields.get("flags"))
         if not guard.model:
             self._at(row, guard, "llm_skipped")
@@ -114,6 +119,13 @@ class Guards:
 
     def _over(self, since: Row, row: Row, guard: GuardCall, event: str) -> None:
         self.run.over(since, row, "guard_evaluation", guard.id, event)
+
+
+def _unanswered(guard: GuardCall) -> str | None:
+    """The call whose output it was; None when it is no call of a batch, or its row was written meanwhile."""
+    if guard.batch is None or guard.raw is None or guard.raw in guard.batch.written:
+        return None
+    return guard.batch.calls[guard.raw]
 
 
 def _found(risk: str | None, flags: Any) -> dict[str, Any]:

@@ -32,11 +32,13 @@ class Row:
 
     def text(self, name: str) -> str | None:
         """A string field."""
-        return self._typed(name, str)
+        value: str | None = self._typed(name, str)
+        return value
 
     def flag(self, name: str) -> bool | None:
         """A field that is true or false."""
-        return self._typed(name, bool)
+        value: bool | None = self._typed(name, bool)
+        return value
 
     def count(self, name: str) -> int | None:
         """A whole number."""
@@ -103,7 +105,9 @@ class Run:
         """The next row of the thread that this row can be a part of; None where the recording ends before it."""
         return next((later for later in self.after(row) if not _is_part(later)), None)
 
-    def at(self, row: Row, machine: str, id: str, event: str, payload: Mapping[str, Any] | None = None, **more: Any) -> None:
+    def at(
+        self, row: Row, machine: str, id: str, event: str, payload: Mapping[str, Any] | None = None, **more: Any
+    ) -> None:
         """Something that happens at its row. `more` are fields of the record: links, by, outcome."""
         self._put(row, Record(machine, id, event, payload, line=row.line, **more))
 
@@ -118,7 +122,7 @@ class Run:
         return record
 
     def back(self, row: Row, invoked: Record, outcome: str | None = None) -> None:
-        """An invoked call returns."""
+        """An invoked call returns: it has happened, was refused, or has lapsed."""
         machine, id, event = invoked.machine, invoked.id, invoked.event
         self._put(row, Record(machine, id, event, line=row.line, phase="return", call=invoked.call, outcome=outcome))
 

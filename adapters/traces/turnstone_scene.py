@@ -1,7 +1,7 @@
 """Who is who in a run of Turnstone: the correlation of threads, turns, batches, gates, cycles and leases.
 
-Raw ids are reused within a run (a call id comes back in the next turn) or are missing (a lease has none), so instances are
-named by what they belong to. All of it is forgotten with the run.
+Raw ids are reused within a run (a call id comes back in the next turn) or are missing (a lease has none), so instances
+are named by what they belong to. All of it is forgotten with the run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,6 +30,7 @@ class Span:
 class Batch:
     """The calls of one accepted assistant block, from tools_begin on."""
 
+    turn: "Turn"
     calls: Mapping[str, str]
     """Raw call id to the id of its instance."""
     written: set[str] = attrs.field(factory=set)
@@ -37,8 +38,9 @@ class Batch:
     cleared: set[str] = attrs.field(factory=set)
     """Raw ids of the calls that were let through."""
     answers: tuple[Mapping[str, Any], ...] = ()
-    """The items as the batch's gate returned them."""
-    gate: "GateCall | None" = None
+    """The items as the batch's gate returned them,"""
+    approved: bool | None = None
+    """and its answer for those that nobody had answered before."""
 
 
 @attrs.define(eq=False)
@@ -107,8 +109,9 @@ class GuardCall:
 
     id: str
     turn: Turn | None
-    call: str | None
-    """The instance of the call whose output it is."""
+    batch: Batch | None
+    raw: str | None
+    """The call of the batch whose output it is; None for a task agent's call, and for one that was not let through."""
     asked: Row | None = None
     """Where the model was asked for."""
     model: bool = False
@@ -135,7 +138,8 @@ class Thread:
     """The second is None for a Stop that is a part of a soft close."""
     soft_closes: list[Record | None] = attrs.field(factory=list)
     """None once its Stop has come."""
-    closes: list[tuple[Span, Record]] = attrs.field(factory=list)
+    closes: list[tuple[Span, Record, dict[str, Record]]] = attrs.field(factory=list)
+    """With the rows that the close may write, by the id of their call."""
     forces: list[tuple[Row, Turn | None, tuple[Record, ...]]] = attrs.field(factory=list)
     leases: list[str] = attrs.field(factory=list)
     """Ids of the leases asked for and not given back."""
@@ -199,14 +203,14 @@ class Scene:
         if thread.turns:
             return thread.turns[-1]
         if thread.turn is None:
-            running = [other.turns[-1] for other in self._threads.values() if other.batches and other.turns]
+            running = [batch.turn for batch in self.batches()]
             thread.turn = running[0] if len(running) == 1 else None
         return thread.turn
 
     def batches(self) -> Iterator[Batch]:
-        """The batches whose tools are running now."""
+        """The batches whose tools are running now, for a turn that is not over."""
         for thread in self._threads.values():
-            yield from thread.batches
+            yield from (batch for batch in thread.batches if not batch.turn.over)
 
     def moves(self, session: str, row: Row) -> Span:
         """The epoch of a session begins to move."""

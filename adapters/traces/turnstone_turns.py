@@ -5,7 +5,8 @@ thread's previous row that is no part of it: neither storage, nor client_stream,
 batch are admitted by the commit of their assistant block, which does not name them: from there to tools_begin. The row
 of a call is a part of the commit that follows it on its thread, or of the force around it, and says which of the three
 ways of answering a call it was; where no commit follows (a failed turn's finalizer is not reported) the call is
-answered like in a fold. A second row of a call is one more answer.
+answered like in a fold. A second row of a call is one more answer. A close writes the rows of owed calls from
+close_called on; those that it has not written at close_returned it did not write.
 
 Hidden, because no row reports them: `execute`, the start of a call that was let through; `gate_cancelled`, the receipt
 staged for a call of a failed turn; `guard_returned`, when the output guard is off and nothing reviews a batch;
@@ -76,7 +77,7 @@ class Turns:
         turn = Turn(f"{session}/{number}", session, number, self.scene.epoch(session, since))
         self.scene.turns[session, number] = turn
         thread.turns.append(turn)
-        self.run.over(since, row, "session", session, "claim")
+        self.run.over(since, row, "session", session, "claim", {"expected": None})
         self._turn(turn, "start", since, row, {"number": number}, links={"session": session})
 
     def claim_refused(self, row: Row, thread: Thread) -> None:
@@ -137,7 +138,7 @@ class Turns:
             return
         since = turn.accepted or self.run.since(row)
         calls = {raw: f"{turn.id}/{thread.fresh('batch')}/{raw}" for raw in row.texts("call_ids")}
-        turn.batch = Batch(calls)
+        turn.batch = Batch(turn, calls)
         thread.batches.append(turn.batch)
         self._turn(turn, "tools_admitted", since, row)
         cards = {raw: card for card, asked in self._cards(row) for raw in asked}
@@ -157,7 +158,7 @@ class Turns:
             call = batch.calls.get(raw) if isinstance(raw, str) else None
             if call is None or raw is None or item.get("error"):
                 continue
-            if item.get("denied"):
+            if item.get("denied") or (batch.approved is False and item.get("needs_approval")):
                 self.run.over(since, row, "toolcall", call, "denied")
                 continue
             batch.cleared.add(raw)
@@ -173,15 +174,24 @@ class Turns:
         if raw is None or row.flag("accepted"):
             return
         for batch in self.scene.batches():
-            if raw in batch.cleared:
+            if raw in batch.cleared and raw not in batch.written:
                 self.run.at(row, "toolcall", batch.calls[raw], "result")
 
     def tools_ended(self, row: Row, thread: Thread) -> None:
         batch = thread.batches[-1] if thread.batches else None
         self.tools_over(row, thread)
-        if batch is not None and not any(later.op == "guard_begin" for later in self._until(row, "commit")):
-            for raw in batch.cleared:
-                self.run.hidden(row, "toolcall", batch.calls[raw], "guard_returned")
+        if batch is None or self._reviewed(row, batch):
+            return
+        for raw in batch.cleared:
+            self.run.hidden(row, "toolcall", batch.calls[raw], "guard_returned")
+
+    def _reviewed(self, row: Row, batch: Batch) -> bool:
+        """Whether the output guard looks at the results of a batch, on whatever thread, before they are folded."""
+        report = next((later for later in self.run.after(row) if later.op == "commit"), None)
+        for later in self.run.rows[row.index : report.index if report else None]:
+            if later.op == "guard_begin" and later.count("generation") == batch.turn.number:
+                return True
+        return False
 
     def tools_over(self, row: Row, thread: Thread) -> None:
         if thread.batches:
@@ -190,6 +200,9 @@ class Turns:
     def saved(self, row: Row, thread: Thread) -> None:
         raw = row.text("call_id") if row.text("role") == "tool" else None
         turn = thread.forces[-1][1] if thread.forces else self.scene.owner(thread)
+        if raw is not None and thread.closes:
+            self._closed(row, thread, raw)
+            return
         report = self.run.report(row)
         if raw is None or turn is None or turn.batch is None or report is None:
             return
@@ -207,6 +220,16 @@ class Turns:
             if report.op != "commit":
                 self.run.hidden(since, "toolcall", call, "gate_cancelled")
             self.run.over(since, row, "toolcall", call, "answer")
+
+    def _closed(self, row: Row, thread: Thread, raw: str) -> None:
+        """A close writes the row of a call that is owed one."""
+        writes = thread.closes[-1][2]
+        for turn in self.scene.turns.values():
+            call = turn.batch.calls.get(raw) if turn.batch else None
+            if turn.batch and call in writes and raw not in turn.batch.written:
+                turn.batch.written.add(raw)
+                self.run.back(row, writes.pop(call))
+                return
 
     def _until(self, row: Row, *ops: str) -> Iterator[Row]:
         """The thread's later rows up to the first of some kinds, that one included."""
@@ -253,13 +276,20 @@ class Turns:
 
     def close_called(self, row: Row, thread: Thread) -> None:
         session = self.scene.session(thread)
-        thread.closes.append((self.scene.moves(session, row), self.run.invoke(row, "session", session, "close")))
+        close = self.run.invoke(row, "session", session, "close")
+        batches = [turn.batch for turn in self.scene.turns.values() if turn.session == session and turn.batch]
+        owed = [id for batch in batches for raw, id in batch.calls.items() if raw not in batch.written]
+        writes = {id: self.run.invoke(row, "toolcall", id, "stop") for id in owed}
+        thread.closes.append((self.scene.moves(session, row), close, writes))
 
     def close_returned(self, row: Row, thread: Thread) -> None:
-        if thread.closes:
-            span, close = thread.closes.pop()
-            span.ended = row
-            self.run.back(row, close)
+        if not thread.closes:
+            return
+        span, close, writes = thread.closes.pop()
+        span.ended = row
+        for unwritten in writes.values():
+            self.run.back(row, unwritten, "lapsed")
+        self.run.back(row, close)
 
     def force_called(self, row: Row, thread: Thread) -> None:
         turn = self.scene.named(row)

@@ -6,22 +6,24 @@ Beliefs are interned, so that equal sets are one object and the memo of a step c
 from collections.abc import Iterable
 from typing import Any
 
-from ..kernel.fields import UNKNOWN
+from ..kernel.fields import UNKNOWN, fields_of
 from ..kernel.links import State
 from ..kernel.table import Table
+from .dark import dark_fields
 
 __all__ = ["Belief", "Beliefs", "Candidate", "Cell"]
 
 
 class Cell:
-    """A state with its data and the memory of the machine's monitors. Data is UNKNOWN where a slice does not show it."""
+    """A state with its data and the memory of the machine's monitors; UNKNOWN is what the trace does not show of them."""
 
-    __slots__ = ("data", "memory", "state")
+    __slots__ = ("dark", "data", "memory", "state")
 
     def __init__(self, state: State, data: Any, memory: tuple[Any, ...]) -> None:
         self.state = state
         self.data = data
         self.memory = memory
+        self.dark = data is UNKNOWN or UNKNOWN in memory or bool(dark_fields(data))
 
 
 Candidate = tuple[Cell, tuple[tuple[int, int], ...]]
@@ -31,12 +33,15 @@ Candidate = tuple[Cell, tuple[tuple[int, int], ...]]
 class Belief:
     """An immutable, interned set of candidates of one machine; never empty but for the poisoned one."""
 
-    __slots__ = ("candidates", "cells", "counts", "final", "owing", "sole")
+    __slots__ = ("candidates", "cells", "counts", "final", "owing", "shaded", "sole", "unborn")
 
-    def __init__(self, table: Table, candidates: frozenset[Candidate], counts: Any) -> None:
+    def __init__(self, table: Table, candidates: frozenset[Candidate], counts: Any, shaded: bool) -> None:
         self.candidates = tuple(sorted(candidates, key=lambda candidate: (list(table.states).index(str(candidate[0].state.id)), candidate[1])))
         self.cells = tuple(dict.fromkeys(cell for cell, _ in self.candidates))
         self.sole = self.cells[0] if len(self.candidates) == 1 and not self.candidates[0][1] else None
+        self.shaded = shaded
+        """Some of it is open because the trace does not show what it depends on."""
+        self.unborn = any(cell.state is table.absent for cell in self.cells)
         self.final = all(cell.state.final for cell in self.cells)
         self.owing = all(str(cell.state.id) in table.owes for cell in self.cells)
         self.counts = counts(tuple(_share(cell.state in states for cell in self.cells) for _, _, states in table.counted))
@@ -52,21 +57,45 @@ def _share(counted: Iterable[bool]) -> tuple[int, int]:
     return int(values == {True}), int(True in values)
 
 
+def _widest(candidates: frozenset[Candidate]) -> frozenset[Candidate]:
+    """The candidates without those that a wider one contains: equal to it in all that it knows."""
+    wide = [candidate for candidate in candidates if candidate[0].dark]
+    if not wide or len(candidates) == 1:
+        return candidates
+    return frozenset(one for one in candidates if not any(_contains(other, one) for other in wide if other is not one))
+
+
+def _contains(wide: Candidate, one: Candidate) -> bool:
+    (cell, done), (other, its_done) = wide, one
+    if cell.state is not other.state or done != its_done or cell is other:
+        return False
+    if any(known not in (UNKNOWN, its) for known, its in zip(cell.memory, other.memory, strict=True)):
+        return False
+    if cell.data is UNKNOWN or cell.data is None:
+        return cell.data is UNKNOWN or other.data is None
+    if other.data is UNKNOWN:
+        return False
+    names = [field.name for field in fields_of(type(cell.data))]
+    return all(getattr(cell.data, name) in (UNKNOWN, getattr(other.data, name)) for name in names)
+
+
 class Beliefs:
     """The interning tables of one machine."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self._cells: dict[Any, Cell] = {}
-        self._beliefs: dict[frozenset[Candidate], Belief] = {}
+        self._beliefs: dict[tuple[frozenset[Candidate], bool], Belief] = {}
         self._counts: dict[Any, Any] = {}
         self.start = tuple(watch.start for watch in table.monitors)
         self.unborn = self.of([(self.cell(table.absent, None, self.start), ())])
-        self.slice = self.of([(self.cell(state, UNKNOWN, self.start), ()) for state in table.states.values() if state is not table.absent])
+        unseen = (UNKNOWN,) * len(self.start)
+        lives = [state for state in table.states.values() if state is not table.absent]
+        self.slice = self.of([(self.cell(state, UNKNOWN if table.data else None, unseen), ()) for state in lives], True)
         """Anything but unborn: an instance whose birth the trace does not show."""
-        self.anything = self.of([*self.unborn.candidates, *self.slice.candidates])
+        self.anything = self.of([*self.unborn.candidates, *self.slice.candidates], True)
         """An instance that another one points to, and that the trace has not shown yet."""
-        self.poisoned = Belief(table, frozenset(), self._count)
+        self.poisoned = Belief(table, frozenset(), self._count, True)
         """An instance that broke a rule: what follows it is a consequence."""
 
     def cell(self, state: State, data: Any, memory: tuple[Any, ...]) -> Cell:
@@ -76,11 +105,13 @@ class Beliefs:
             found = self._cells[key] = Cell(state, data, memory)
         return found
 
-    def of(self, candidates: Iterable[Candidate]) -> Belief:
-        key = frozenset(candidates)
+    def of(self, candidates: Iterable[Candidate], shaded: bool = False) -> Belief:
+        widest = _widest(frozenset(candidates))
+        cells = {cell for cell, _ in widest}
+        key = (widest, shaded and (len(cells) != 1 or any(cell.dark for cell in cells)))
         found = self._beliefs.get(key)
         if found is None:
-            found = self._beliefs[key] = Belief(self.table, key, self._count)
+            found = self._beliefs[key] = Belief(self.table, widest, self._count, key[1])
         return found
 
     def _count(self, counts: Any) -> Any:

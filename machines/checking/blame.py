@@ -11,11 +11,13 @@ import attrs
 from ..kernel.fields import UNKNOWN
 from ..kernel.links import Seen
 from ..kernel.snapshot import Failed, Refused
+from ..kernel.table import Table
 from .belief import Cell
+from .dark import is_dark
 from .instance import Call, Instance
 from .possible import Ask, outcomes
 
-__all__ = ["Blame", "explain", "observed"]
+__all__ = ["Blame", "explain", "observed", "observed_data"]
 
 
 @attrs.frozen
@@ -39,12 +41,22 @@ def observed(cell: Cell, state: str | None, data: Mapping[str, Any]) -> bool:
     return all(getattr(cell.data, name) in (value, UNKNOWN) for name, value in data.items())
 
 
+def observed_data(cell: Cell, table: Table, data: Mapping[str, Any]) -> Any:
+    """The data of a cell, with what a record says of it in the place of what was not known."""
+    if not cell.dark or cell.state is table.absent:
+        return cell.data
+    if cell.data is UNKNOWN:
+        whole = table.data is not None and all(field.name in data for field in table.data_fields if field.decides)
+        return table.data(**data) if whole and table.data else UNKNOWN
+    return attrs.evolve(cell.data, **{name: value for name, value in data.items() if getattr(cell.data, name) is UNKNOWN})
+
+
 def explain(instance: Instance, call: Call, ask: Callable[[Instance, Call], Ask]) -> Blame:
     """Name the nearest refusal of an event over all candidates of its instance.
 
     Fewest false guards first, a guard before "not in this state", then the order in which the states are declared.
     """
-    table, asked = instance.table, ask(instance, call)
+    table, asked = instance.lane.silent, ask(instance, call)
     refusals: list[Refused] = []
     for cell in instance.belief.cells:
         refusals += outcomes(table, cell, asked, lambda state, data, memory: Cell(state, data, memory)).refused
@@ -78,6 +90,8 @@ def _shown(fault: Failed) -> str:
 
 
 def _value(value: Any) -> str:
+    if is_dark(value):
+        return "?"
     if isinstance(value, Seen):
         tallies = "".join(f" {name}={count}" for name, count in value.tallies.items())
         return f"{value.state.id} {_value(value.data)}{tallies}"

@@ -4,8 +4,8 @@ Hidden moves, open calls and unknown fields are one mechanism: the set of candid
 sets are narrowed by what was accepted and never multiplied, so a violation is reported only when no candidate is left.
 """
 
-import json
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from ..kernel.errors import BadInput
@@ -13,17 +13,21 @@ from ..kernel.fields import UNKNOWN, read_value
 from ..kernel.links import Seen
 from ..kernel.machine import Machine
 from .belief import Belief, Candidate, Cell
-from .blame import Blame, explain, observed
-from .instance import Call, Instance
-from .lane import Lane, Plan, Result
-from .possible import Ask, TooMany, outcomes
+from .blame import Blame, explain, observed, observed_data
+from .dark import dark_fields
+from .instance import FAR, Call, Count, Instance
+from .lane import Lane, Plan, Result, parsed
+from .possible import Ask, outcomes
 from .record import Begin, Recorded, Report, Verdict, Violation
+from .toomany import TooMany
 
 __all__ = ["Checker"]
 
 _NONE: Mapping[str, Any] = {}
 _BUDGET = 4096
 """Candidates an instance, above which a verdict is undecided."""
+_WIDE = 64
+"""Counts that a tally may have, above which it may have any."""
 
 
 class Checker:
@@ -41,7 +45,9 @@ class Checker:
         self.not_checked = set(begin.not_checked)
         self.undecided = ""
         self.events = 0
-        self.actors: set[str] = set()
+        self.actors: set[str | None] = set()
+        self.loose = False
+        """Whether anything counts of which the trace does not show where."""
 
     def feed(self, record: Recorded) -> None:
         """Take the next record of the trace.
@@ -55,7 +61,7 @@ class Checker:
         instance = lane.instances.get(record.id)
         if instance is None:
             instance = self._meet(lane, record)
-        if record.actor is not None and not self.begin.total:
+        if not self.begin.total:
             self.actors.add(record.actor)
         if record.event is not None:
             self.events += 1
@@ -69,32 +75,39 @@ class Checker:
                 self._event(lane, instance, record, lane.plan(record.event))
         except TooMany as many:
             self.undecided = self.undecided or f"line {record.line}: {instance.ref}: {many}"
+            self.not_checked |= lane.table.rules.keys()
             self._poison(instance)
 
     def finish(self) -> Report:
         """The verdict, now that the trace is over."""
         debts = tuple(debt for lane in self.lanes.values() for debt in lane.debts())
-        note = self.undecided
+        violations, note, not_checked = tuple(self.violations), self.undecided, set(self.not_checked)
         if len(self.actors) > 1:
             note = "the order of different actors is not given, so no order of their events can be ruled out"
-        verdict: Verdict = "violation" if self.violations else "undecided" if note else "incomplete" if debts else "ok"
+            not_checked |= {violation.rule for violation in violations}
+            violations = ()
+        verdict: Verdict = "violation" if violations else "undecided" if note else "incomplete" if debts else "ok"
         return Report(
             self.begin.trace,
             verdict,
             sum(len(lane.instances) for lane in self.lanes.values()),
             self.events,
-            tuple(self.violations),
+            violations,
             open=debts,
-            not_checked=tuple(sorted(self.not_checked - {violation.rule for violation in self.violations})),
+            not_checked=tuple(sorted(not_checked)),
             note=note,
         )
 
     def _meet(self, lane: Lane, record: Recorded) -> Instance:
-        born = record.event == "start" or (self.begin.complete and not record.adopted)
-        instance = Instance(lane, record.id, lane.beliefs.unborn if born else lane.beliefs.slice)
-        lane.instances[record.id] = instance
+        """An instance at its first record: unborn, or somewhere in its life when this is a slice or it is adopted."""
+        instance = lane.instances[record.id] = Instance(lane, record.id, lane.beliefs.unborn)
         if record.adopted:
+            self._slice(instance, lane.beliefs.slice)
             self._attach(instance, record.links or _NONE)
+        elif not self.begin.complete:
+            happened = record.event is not None and record.outcome != "refused" and record.phase is None
+            if not happened or record.event != "start":
+                self._slice(instance, lane.beliefs.slice if happened else lane.beliefs.anything)
         return instance
 
     def _find(self, machine: str, id: str) -> Instance:
@@ -102,9 +115,16 @@ class Checker:
         lane = self.lanes[machine]
         found = lane.instances.get(id)
         if found is None:
-            found = Instance(lane, id, lane.beliefs.unborn if self.begin.complete else lane.beliefs.anything)
-            lane.instances[id] = found
+            found = lane.instances[id] = Instance(lane, id, lane.beliefs.unborn)
+            if not self.begin.complete:
+                self._slice(found, lane.beliefs.anything)
         return found
+
+    def _slice(self, instance: Instance, belief: Belief) -> None:
+        """Begin with an instance that may have lived before: it may count anywhere, and any number may count for it."""
+        instance.tallies = instance.lane.far
+        self._change(instance, belief, 0)
+        self.not_checked |= {owe.rule for owe in instance.table.owes.values() if owe.until}
 
     # --- events -----------------------------------------------------------------------------------------------------
 
@@ -120,22 +140,28 @@ class Checker:
             return
         if instance.busy is not None:
             self._settle(instance)
-        key = self._key(instance, record, plan, refused)
+        key = self._key(lane, instance, record, plan, refused)
         result = lane.memo.get(key)
         if result is None:
             result = self._work_out(instance, self._call(lane, instance, record, plan), refused)
-            if result.after is None:
-                self.not_checked |= result.open
+            if result.after is None and not (refused and self._otherwise_refused(instance, record, plan.name)):
                 self._impossible(instance, record, self._call(lane, instance, record, plan), refused)
                 return
-            if key is not None:
+            if key is not None and result.after is not None:
                 lane.memo[key] = result
+        after = result.after
+        if refused:
+            if after is not instance.belief and self._otherwise_refused(instance, record, plan.name):
+                after = instance.belief
+        elif plan.birth:
+            self._attach(instance, record.links or _NONE)
+            if not self.begin.complete and instance.tallies and instance.tallies[0][1] >= FAR:
+                instance.tallies = tuple((least, most - FAR, False) for least, most, _ in instance.tallies)
+        elif record.links and not lane.life_names.isdisjoint(record.links) and not instance.belief.final:
+            self._attach(instance, record.links)
+        assert after is not None
         if result.rare:
             self._open_and_narrow(lane, instance, record, result)
-        after = result.after
-        assert after is not None
-        if plan.birth and not refused:
-            self._attach(instance, record.links or _NONE)
         if after is not instance.belief:
             self._change(instance, after, instance.state_line if refused else record.line)
         if record.state is not None or record.data is not None:
@@ -143,20 +169,24 @@ class Checker:
         if instance.busy is not None and instance.busy.debtors:
             self._overdue(instance, record)
 
-    def _key(self, instance: Instance, record: Recorded, plan: Plan, refused: bool) -> Any:
+    def _key(self, lane: Lane, instance: Instance, record: Recorded, plan: Plan, refused: bool) -> Any:
         """What the outcome depends on, by identity where it is interned; None when it cannot be remembered."""
         payload = record.payload
         if payload is not None and payload.__class__ is not bytes:
             return None
         by = record.by if plan.by else None
-        tallies = instance.tallies if plan.tallies else None
+        loose, given = self.loose, record.links or _NONE
+        tallies = None if not plan.tallies else self._tallies(instance) if loose else instance.tallies
+        unread = len(given)
         if not plan.links:
+            if unread:
+                self._names(lane, given)
             return instance.belief, plan, payload, refused, by, tallies
         key: list[Any] = [instance.belief, plan, payload, refused, by, tallies]
-        given = record.links or _NONE
         for name, machine, place in plan.links:
             target: Any
             if name in given:
+                unread -= 1
                 id = given[name]
                 target = None if id is None else self.lanes[machine].instances.get(id) or self._find(machine, id)
             else:
@@ -164,10 +194,19 @@ class Checker:
             if target.__class__ is Instance:
                 if target.busy is not None:
                     self._settle(target)
-                key += (target.belief, target.tallies)
+                key += (target.belief, self._tallies(target) if loose else target.tallies)
             else:
                 key.append(target)
+        if unread:
+            self._names(lane, given)
         return tuple(key)
+
+    def _names(self, lane: Lane, given: Mapping[str, Any]) -> None:
+        """Check that the machine has all links that a record names."""
+        for name in given:
+            if name not in lane.table.links:
+                known = ", ".join(lane.table.links) or "none"
+                raise BadInput(f"{lane.table.name} has no link {name!r}; its links are {known}")
 
     def _open_and_narrow(self, lane: Lane, instance: Instance, record: Recorded, result: Result) -> None:
         self.not_checked |= result.open
@@ -176,23 +215,12 @@ class Checker:
             for link, belief in result.narrowed:
                 self._change(links[link], belief, links[link].state_line)
 
-    def _target(self, lane: Lane, name: str, id: Any) -> Instance:
-        link = lane.table.links.get(name)
-        if link is None:
-            raise BadInput(f"{lane.table.name} has no link {name!r}; its links are {', '.join(lane.table.links) or 'none'}")
-        if not isinstance(id, str):
-            raise BadInput(f"link {name} takes an id; got {id!r}")
-        return self._find(link.to.table.name, id)
-
     def _links(self, lane: Lane, instance: Instance, record: Recorded) -> dict[str, Any]:
         """Each link that is known now: the instance's own for life, and those given with the record."""
+        self._names(lane, record.links or _NONE)
         links = instance.life()
         for name, id in (record.links or {}).items():
-            target = None if id is None else self._target(lane, name, id)
-            links[name] = target
-        for name in links:
-            if name not in lane.table.links:
-                raise BadInput(f"{lane.table.name} has no link {name!r}; its links are {', '.join(lane.table.links) or 'none'}")
+            links[name] = None if id is None else self._find(lane.table.links[name].to.table.name, id)
         return links
 
     def _call(self, lane: Lane, instance: Instance, record: Recorded, plan: Plan) -> Call:
@@ -200,17 +228,42 @@ class Checker:
         return Call(lane.request(plan.name, record.payload), by, self._links(lane, instance, record), record.line)
 
     def _attach(self, instance: Instance, given: Mapping[str, Any]) -> None:
-        """Point the links for life where the birth says."""
-        lane = instance.lane
+        """Point the links for life where the record says; what it leaves out stays as it is."""
+        lane, before = instance.lane, instance.links
         links: list[Any] = []
-        for name, machine in lane.targets:
-            id = given.get(name, UNKNOWN)
-            links.append(self.lanes[machine].instances.get(id) or self._find(machine, id) if id.__class__ is str else id)
+        for (name, machine), was in zip(lane.targets, before, strict=True):
+            if name not in given:
+                links.append(was)
+                continue
+            id = given[name]
+            target = None if id is None else self.lanes[machine].instances.get(id) or self._find(machine, id)
+            if was is not UNKNOWN and was is not target and not instance.belief.unborn:
+                kept = "nowhere" if was is None else was.ref
+                raise BadInput(f"link {name} of {instance.ref} is for life and points to {kept}")
+            links.append(target)
         instance.links = tuple(links)
+        if instance.belief.counts is not lane.beliefs.unborn.counts:
+            for (place, index), share in zip(lane.counted, instance.belief.counts, strict=True):
+                if links[place] is not before[place]:
+                    machine, open_ = lane.target_lanes[place], instance.belief.shaded
+                    self._count(instance, machine, before[place], index, (-share[0], -share[1], False))
+                    self._count(instance, machine, links[place], index, (*share, open_))
         if lane.table.until:
             for target in links:
                 if isinstance(target, Instance):
                     target.occupied().debtors[instance] = None
+                elif target is UNKNOWN:
+                    self.not_checked |= {owe.rule for owe in lane.table.owes.values() if owe.until}
+
+    def _tallies(self, instance: Instance) -> tuple[Count, ...]:
+        """How many count for an instance, those included of which the trace does not show where they do."""
+        loose = instance.lane.loose
+        if not any(loose):
+            return instance.tallies
+        return tuple(
+            (least, most + more, shaded or more > 0)
+            for (least, most, shaded), more in zip(instance.tallies, loose, strict=True)
+        )
 
     def _ask(self, instance: Instance, call: Call) -> Ask:
         links = {}
@@ -218,20 +271,29 @@ class Checker:
             target = call.links.get(name, UNKNOWN)
             if isinstance(target, Instance):
                 self._settle(target)
-                links[name] = tuple(value for _, value in _alternatives(target))
+                links[name] = tuple(value for _, value in self._alternatives(target))
             else:
                 links[name] = (target,)
-        return Ask(call.request, call.by, links, dict(zip(instance.table.tallies, instance.tallies, strict=True)))
+        tallies = {
+            name: (UNKNOWN,) if most - least > _WIDE else range(least, most + 1)
+            for name, (least, most, _) in zip(instance.table.tallies, self._tallies(instance), strict=True)
+        }
+        return Ask(call.request, call.by, links, tallies)
 
     def _work_out(self, instance: Instance, call: Call, refused: bool) -> Result:
         """Let every candidate take the event: the belief after, the links as narrowed, the rules left open."""
         lane, ask = instance.lane, self._ask(instance, call)
         after: set[Candidate] = set()
         used: dict[str, set[int]] = {}
-        open_rules: set[str] = set()
+        against: set[str] = set()
+        unasked: set[str] = set()
+        taken, shaded = False, self._shaded(instance, call)
         for cell, done in instance.belief.candidates:
-            found = outcomes(lane.table, cell, ask, lane.beliefs.cell)
-            open_rules |= found.open
+            found = outcomes(lane.silent, cell, ask, lane.beliefs.cell)
+            shaded, taken = shaded or found.dark, taken or bool(found.after)
+            unasked |= found.unasked
+            for no in found.refused:
+                against |= {no.rule, *(failed.rule for failed in no.failed)}
             if refused:
                 if found.refused:
                     after.add((cell, done))
@@ -242,20 +304,56 @@ class Checker:
                     used.setdefault(link, set()).update(indexes)
         if len(after) > _BUDGET:
             raise TooMany(f"{len(after)} candidates")
+        if not after:
+            return Result(None)
         narrowed = self._narrow(call, used)
-        return Result(lane.beliefs.of(after) if after else None, narrowed, frozenset(open_rules), bool(narrowed or open_rules))
+        if refused:
+            against, unasked = {"refused-without-cause"} if taken else set(), set()
+        open_rules = frozenset((against if shaded else set()) | unasked)
+        return Result(lane.beliefs.of(after, shaded), narrowed, open_rules, bool(narrowed or open_rules))
+
+    def _shaded(self, instance: Instance, call: Call) -> bool:
+        """Whether anything that the event reads is open because the trace does not show it."""
+        plan = instance.lane.plans[call.request.name]
+        if instance.belief.shaded or (plan.tallies and any(open_ for _, _, open_ in self._tallies(instance))):
+            return True
+        for name, _, _ in plan.links:
+            target = call.links.get(name, UNKNOWN)
+            if target is UNKNOWN:
+                return True
+            if target is not None and (target.belief.shaded or any(open_ for _, _, open_ in self._tallies(target))):
+                return True
+        return False
 
     def _narrow(self, call: Call, used: Mapping[str, set[int]]) -> tuple[tuple[str, Belief], ...]:
         narrowed = []
         for link, indexes in used.items():
             target = call.links.get(link)
             if isinstance(target, Instance) and target.belief.sole is None:
-                values = _alternatives(target)
+                values = self._alternatives(target)
                 cells = {values[index][0] for index in indexes}
                 kept = [candidate for candidate in target.belief.candidates if candidate[0] in cells]
                 if kept and len(kept) < len(target.belief.candidates):
-                    narrowed.append((link, target.lane.beliefs.of(kept)))
+                    narrowed.append((link, target.lane.beliefs.of(kept, target.belief.shaded)))
         return tuple(narrowed)
+
+    def _alternatives(self, target: Instance) -> tuple[tuple[Cell | None, Any], ...]:
+        """What a guard may see of an instance: each cell with a value for it, UNKNOWN for anything."""
+        if not target.belief.candidates:
+            return ((None, UNKNOWN),)
+        tallies = self._tallies(target)
+        countable = all(most - least <= _WIDE for least, most, _ in tallies)
+        names, counts = target.table.tallies, [range(least, most + 1) for least, most, _ in tallies if countable]
+        values: list[tuple[Cell | None, Any]] = []
+        for cell in target.belief.cells:
+            if cell.state is target.table.absent:
+                values.append((cell, None))
+            elif cell.data is UNKNOWN or not countable:
+                values.append((cell, UNKNOWN))
+            else:
+                for numbers in product(*counts):
+                    values.append((cell, Seen(cell.state, cell.data, dict(zip(names, numbers, strict=True)))))
+        return tuple(values)
 
     def _impossible(self, instance: Instance, record: Recorded, call: Call, refused: bool) -> None:
         if refused:
@@ -271,14 +369,27 @@ class Checker:
         busy = instance.occupied()
         assert record.event_id is not None
         known = busy.event_ids.get(record.event_id)
-        content = (name, _plain(record.payload))
+        content = (name, record.payload)
         if known is None:
             busy.bind(record.event_id, content)
             return False
-        if known != content:
+        if not _same(known, content):
             why = f"event id {record.event_id} is bound to another event: {known[0]}"
             self._violate(instance, record, _plainly("event-id-bound", why, instance))
         return True
+
+    def _otherwise_refused(self, instance: Instance, record: Recorded, name: str) -> bool:
+        """Whether a refusal may have a cause outside of the machine: a bound event id, or a debt of another instance."""
+        for debtor in instance.busy.debtors if instance.busy else ():
+            if any(debtor.table.until.get(str(cell.state.id)) for cell in debtor.belief.cells):
+                return True
+        if record.event_id is None:
+            return False
+        for other in (other for lane in self.lanes.values() for other in lane.instances.values()):
+            known = other.busy.event_ids.get(record.event_id) if other.busy else None
+            if known is not None and (other is not instance or not _same(known, (name, record.payload))):
+                return True
+        return False
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
@@ -313,11 +424,13 @@ class Checker:
             elif not refused and times.get(kind, 0) > 0:
                 times[kind] -= 1
                 kept.add((cell, tuple(sorted((k, n) for k, n in times.items() if n))))
+        if refused and self._otherwise_refused(instance, record, call.request.name):
+            kept |= {(cell, done) for cell, done in instance.belief.candidates if dict(done).get(kind, 0) < call.invoked}
         if not kept:
             self._impossible(instance, record, call, refused)
             return
         busy.close(kind)
-        changed = instance.lane.beliefs.of(kept)
+        changed = instance.lane.beliefs.of(kept, instance.belief.shaded)
         if changed is not instance.belief:
             self._change(instance, changed, record.line)
         if record.state is not None or record.data is not None:
@@ -345,15 +458,21 @@ class Checker:
         found = set(instance.belief.candidates)
         todo = list(found)
         asks = {kind: self._ask(instance, call) for kind, call in kinds.items()}
+        shades = {kind: self._shaded(instance, call) for kind, call in kinds.items()}
+        dark = instance.belief.shaded
         while todo:
             cell, done = todo.pop()
             times = dict(done)
             for kind, call in kinds.items():
                 if times.get(kind, 0) >= call.invoked:
                     continue
-                possible = outcomes(lane.table, cell, asks[kind], lane.beliefs.cell)
+                possible = outcomes(lane.silent, cell, asks[kind], lane.beliefs.cell)
                 call.refusable = call.refusable or bool(possible.refused)
-                self.not_checked |= possible.open
+                self.not_checked |= possible.unasked
+                if possible.after and (possible.dark or shades[kind]):
+                    dark = True
+                    for no in possible.refused:
+                        self.not_checked |= {no.rule, *(failed.rule for failed in no.failed)}
                 later = tuple(sorted({**times, kind: times.get(kind, 0) + 1}.items()))
                 for reached in possible.after:
                     if (reached, later) not in found:
@@ -361,7 +480,7 @@ class Checker:
                         todo.append((reached, later))
             if len(found) > _BUDGET:
                 raise TooMany(f"{len(found)} candidates, from {len(kinds)} kinds of overlapping calls")
-        return lane.beliefs.of(found)
+        return lane.beliefs.of(found, dark)
 
     # --- what changes -----------------------------------------------------------------------------------------------
 
@@ -380,19 +499,38 @@ class Checker:
 
     def _recount(self, instance: Instance, before: Belief, belief: Belief, line: int) -> None:
         """Move the tallies of the owners by what this instance adds to them."""
-        for (place, index), was, now in zip(instance.lane.counted, before.counts, belief.counts, strict=True):
-            owner = instance.links[place]
-            if was == now or owner.__class__ is not Instance:
+        lane = instance.lane
+        for (place, index), was, now in zip(lane.counted, before.counts, belief.counts, strict=True):
+            if was == now:
                 continue
-            if owner.busy is not None:
-                for watcher in (owner, *owner.busy.watchers):
-                    if watcher is not instance:
-                        self._settle(watcher)
-            tallies = owner.tallies
-            least, most = tallies[index]
-            changed = (least + now[0] - was[0], most + now[1] - was[1])
-            owner.tallies = (*tallies[:index], changed, *tallies[index + 1 :])
-            owner.tally_line = line
+            owner, open_ = instance.links[place], belief.shaded and now[0] != now[1]
+            self._count(instance, lane.target_lanes[place], owner, index, (now[0] - was[0], now[1] - was[1], open_))
+            if owner.__class__ is Instance:
+                owner.tally_line = line
+
+    def _count(self, instance: Instance, machine: str, owner: Any, index: int, change: Count) -> None:
+        """Let an instance count more or less for its owner, or for any owner when it is not known which."""
+        if owner is None:
+            return
+        if owner is UNKNOWN:
+            lane = self.lanes[machine]
+            for one in tuple(lane.instances.values()):
+                self._look_again(one, instance)
+            lane.loose[index] += change[1]
+            self.loose = self.loose or change[1] > 0
+            return
+        if owner.busy is not None:
+            self._look_again(owner, instance)
+        tallies = owner.tallies
+        least, most, open_ = tallies[index]
+        changed = (least + change[0], most + change[1], open_ or change[2])
+        owner.tallies = (*tallies[:index], changed, *tallies[index + 1 :])
+
+    def _look_again(self, owner: Instance, instance: Instance) -> None:
+        """Let the open calls that read a tally happen, before another instance changes it."""
+        for watcher in (owner, *owner.busy.watchers) if owner.busy is not None else ():
+            if watcher is not instance:
+                self._settle(watcher)
 
     def _violate(self, instance: Instance, record: Recorded, blame: Blame) -> None:
         self.violations.append(
@@ -417,9 +555,7 @@ class Checker:
             instance.busy.kinds.clear()
         for (place, index), (least, most) in zip(instance.lane.counted, instance.belief.counts, strict=True):
             owner = instance.links[place]
-            if isinstance(owner, Instance):
-                low, high = owner.tallies[index]
-                owner.tallies = (*owner.tallies[:index], (low - least, high + 1 - most), *owner.tallies[index + 1 :])
+            self._count(instance, instance.lane.target_lanes[place], owner, index, (-least, 1 - most, True))
         instance.belief = instance.lane.beliefs.poisoned
 
     def _observe(self, instance: Instance, record: Recorded) -> None:
@@ -433,12 +569,14 @@ class Checker:
             if name not in fields:
                 raise BadInput(f"{table.name} has no data field {name!r}; its fields are {', '.join(fields) or 'none'}")
             data[name] = read_value(fields[name], value, table.name)
-        kept = [candidate for candidate in instance.belief.candidates if observed(candidate[0], record.state, data)]
-        if table.data is not None and len(data) == len(fields):
-            whole, beliefs = table.data(**data), instance.lane.beliefs
-            kept = [(beliefs.cell(cell.state, whole, cell.memory), done) for cell, done in kept]
+        cells = instance.lane.beliefs.cell
+        kept = [
+            (cells(cell.state, observed_data(cell, table, data), cell.memory), done)
+            for cell, done in instance.belief.candidates
+            if observed(cell, record.state, data)
+        ]
         if kept:
-            changed = instance.lane.beliefs.of(kept)
+            changed = instance.lane.beliefs.of(kept, instance.belief.shaded)
             if changed is not instance.belief:
                 self._change(instance, changed, instance.state_line)
             return
@@ -454,29 +592,39 @@ class Checker:
         for debtor in tuple(instance.busy.debtors) if instance.busy else ():
             if debtor.belief.final:
                 del instance.busy.debtors[debtor]  # type: ignore[union-attr]
-            elif debtor.belief.owing and self._late(debtor):
-                state = debtor.belief.cells[0].state
+                continue
+            late = self._late(debtor)
+            if late and debtor.belief.owing:
+                state, seen = debtor.belief.cells[0].state, debtor.belief.states()
                 owe = debtor.table.owes[str(state.id)]
-                why = f"{debtor.ref} still is {debtor.belief.states()}, and {debtor.table.rules[owe.rule]}"
-                expected = debtor.table.takes(state)
-                self._violate(debtor, record, Blame(owe.rule, why, debtor.belief.states(), (), expected, debtor.state_line))
+                why = f"{debtor.ref} still is {seen}, and {debtor.table.rules[owe.rule]}"
+                self._violate(debtor, record, Blame(owe.rule, why, seen, (), debtor.table.takes(state), debtor.state_line))
+            elif late is None and (debtor.belief.shaded or instance.belief.shaded):
+                self.not_checked |= {owe.rule for owe in debtor.table.owes.values() if owe.until}
 
-    def _late(self, debtor: Instance) -> bool:
-        """Whether the debt is unpaid and too late in every case."""
-        shown = {
-            name: tuple(value for _, value in _alternatives(target)) if isinstance(target, Instance) else (target,)
-            for name, target in debtor.life().items()
-        }
+    def _late(self, debtor: Instance) -> bool | None:
+        """Whether the debt is unpaid and too late: in every case, in none, or None when that is open."""
+        table, links = debtor.table, debtor.life()
+        said: set[bool | None] = set()
         for cell in debtor.belief.cells:
-            until = debtor.table.until.get(str(cell.state.id))
-            if until is None or (cell.data is UNKNOWN and "data" in until.names):
-                return False
-            for name in until.names:
-                if name != "data" and (len(shown[name]) != 1 or not isinstance(shown[name][0], Seen)):
-                    return False
-            if until({"data": cell.data, **{name: values[0] for name, values in shown.items()}}) is not True:
-                return False
-        return True
+            until = table.until.get(str(cell.state.id))
+            if until is None:
+                said.add(False)
+                continue
+            shown = [self._shown(links[name]) if name != "data" else (cell.data,) for name in until.names]
+            for values in product(*shown):
+                missing = [name for name, value in zip(until.names, values, strict=True) if value is None and name != "data"]
+                if any(_is_open(value) for value in values):
+                    said.add(None)
+                elif any(not table.links[name].optional for name in missing):
+                    said.add(False)
+                else:
+                    said.add(until(dict(zip(until.names, values, strict=True))) is True)
+        return said.pop() if len(said) == 1 else None
+
+    def _shown(self, target: Any) -> tuple[Any, ...]:
+        """What a link may show."""
+        return tuple(value for _, value in self._alternatives(target)) if isinstance(target, Instance) else (target,)
 
 
 def _plainly(rule: str, why: str, instance: Instance) -> Blame:
@@ -484,26 +632,22 @@ def _plainly(rule: str, why: str, instance: Instance) -> Blame:
     return Blame(rule, why, instance.belief.states(), (), (), instance.state_line or None)
 
 
-def _alternatives(target: Instance) -> tuple[tuple[Cell | None, Any], ...]:
-    """What a guard may see of an instance: each cell with a value for it, UNKNOWN for anything."""
-    if not target.belief.candidates:
-        return ((None, UNKNOWN),)
-    spread: list[dict[str, int]] = [{}]
-    for name, (least, most) in zip(target.table.tallies, target.tallies, strict=True):
-        spread = [{**tallies, name: value} for tallies in spread for value in range(least, most + 1)]
-    values: list[tuple[Cell | None, Any]] = []
-    for cell in target.belief.cells:
-        if cell.state is target.table.absent:
-            values.append((cell, None))
-        elif cell.data is UNKNOWN:
-            values.append((cell, UNKNOWN))
-        else:
-            values += [(cell, Seen(cell.state, cell.data, tallies)) for tallies in spread]
-    return tuple(values)
+def _is_open(value: Any) -> bool:
+    """Whether something of a value is not known."""
+    data = value.data if isinstance(value, Seen) else value
+    return data is UNKNOWN or bool(dark_fields(data))
 
 
-def _plain(payload: Any) -> Any:
-    """A payload as it can be compared: raw JSON is read first, so that the order of its keys does not matter."""
-    if isinstance(payload, bytes):
-        payload = json.loads(payload)
-    return json.dumps(payload, sort_keys=True, default=str)
+def _same(known: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    """Whether two events are the same, as far as both are shown."""
+    if known[0] != other[0] or known[1] == other[1]:
+        return known[0] == other[0]
+    first, second = _fields(known[1]), _fields(other[1])
+    return all(first[name] == second[name] for name in first.keys() & second.keys())
+
+
+def _fields(payload: Any) -> Mapping[str, Any]:
+    fields = parsed(payload, "a payload") if isinstance(payload, bytes) else payload or {}
+    if not isinstance(fields, Mapping):
+        raise BadInput(f"a payload is no object: {fields!r:.60}")
+    return fields

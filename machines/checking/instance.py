@@ -12,7 +12,12 @@ from .belief import Belief
 if TYPE_CHECKING:
     from .lane import Lane
 
-__all__ = ["Busy", "Call", "Instance"]
+__all__ = ["FAR", "Busy", "Call", "Count", "Instance"]
+
+Count = tuple[int, int, bool]
+"""Least and most of a tally, and whether it is open because the trace does not show what counts."""
+FAR = 1 << 40
+"""More dependents than there can be: an instance whose birth the trace does not show may have any number."""
 
 _IDS = 64
 """Event ids remembered an instance."""
@@ -87,8 +92,8 @@ class Instance:
         self.belief = belief
         self.links: tuple[Any, ...] = lane.nowhere
         """Where each link for life points, in the order of `lane.life`: an Instance, None or UNKNOWN."""
-        self.tallies: tuple[tuple[int, int], ...] = lane.zero
-        """Least and most of each tally, in the order of the table."""
+        self.tallies: tuple[Count, ...] = lane.zero
+        """Each tally, in the order of the table."""
         self.busy: Busy | None = None
         self.state_line = 0
         self.tally_line = 0

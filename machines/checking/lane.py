@@ -10,11 +10,29 @@ from ..kernel.errors import BadInput
 from ..kernel.fields import UNKNOWN
 from ..kernel.machine import Event, Machine
 from ..kernel.snapshot import Request
+from ..kernel.table import Table
 from .belief import Belief, Beliefs
-from .instance import Instance
+from .instance import FAR, Count, Instance
 from .record import Debt
 
-__all__ = ["Lane", "Plan", "Result"]
+__all__ = ["Lane", "Plan", "Result", "parsed"]
+
+
+def parsed(text: bytes, what: str) -> Any:
+    """What raw JSON says.
+
+    Raises:
+        BadInput: it is nested or a number is long beyond all measure.
+    """
+    try:
+        return json.loads(text)
+    except (RecursionError, ValueError) as wrong:
+        raise BadInput(f"{what} cannot be read: {wrong}") from None
+
+
+def _silent(table: Table) -> Table:
+    moves = {pair: tuple(attrs.evolve(way, effects=()) for way in ways) for pair, ways in table.moves.items()}
+    return attrs.evolve(table, moves=moves)
 
 
 @attrs.frozen(eq=False)
@@ -49,11 +67,18 @@ class Lane:
     def __init__(self, machine: type[Machine]) -> None:
         self.machine = machine
         self.table = machine.table
+        self.silent = _silent(machine.table)
+        """The machine without its effects: nothing is described while a trace is judged."""
         self.beliefs = Beliefs(machine.table)
         self.life = tuple(name for name, link in self.table.links.items() if not link.per_event)
+        self.life_names = frozenset(self.life)
         self.targets = tuple((name, self.table.links[name].to.table.name) for name in self.life)
+        self.target_lanes = tuple(machine for _, machine in self.targets)
         self.nowhere: tuple[Any, ...] = (UNKNOWN,) * len(self.life)
-        self.zero = ((0, 0),) * len(self.table.tallies)
+        self.zero: tuple[Count, ...] = ((0, 0, False),) * len(self.table.tallies)
+        self.far: tuple[Count, ...] = ((0, FAR, True),) * len(self.table.tallies)
+        self.loose = [0] * len(self.table.tallies)
+        """For each tally how many may count of which the trace does not show where."""
         self.counted = tuple(
             (self.life.index(link), self.table.links[link].to.table.tallies.index(tally)) for link, tally, _ in self.table.counted
         )
@@ -98,9 +123,9 @@ class Lane:
             return known
         spec = self.table.events[name]
         event: Event[Any] = getattr(self.machine, name)
-        given = json.loads(payload) if isinstance(payload, bytes) else payload or {}
+        given = parsed(payload, f"the payload of {event}") if isinstance(payload, bytes) else payload or {}
         if not isinstance(given, Mapping):
-            raise BadInput(f"the payload of {event} is no object: {given!r}")
+            raise BadInput(f"the payload of {event} is no object: {given!r:.60}")
         unknown = {field.name: UNKNOWN for field in spec.fields if field.required and field.name not in given}
         request = Request(event, event.payload({**given, **unknown}))
         if key is not None:

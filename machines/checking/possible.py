@@ -1,31 +1,28 @@
 """Everything an event could do to one cell, when some of what its guards read is open.
 
-A payload field, a principal or a link that a format cannot carry is UNKNOWN: the guards are asked for every value it
-could have. The machine's own `step` decides each case; nothing here holds a rule.
+A payload field, a principal, a link or a field of data that a trace does not show is UNKNOWN: the guards are asked for
+every value it could have. The machine's own `step` decides each case; nothing here holds a rule.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import attrs
 
-from ..kernel.fields import UNKNOWN, Field, fields_of
+from ..kernel.fields import UNKNOWN, Field
 from ..kernel.links import Seen
-from ..kernel.snapshot import Accepted, Ref, Refused, Request, Snapshot
+from ..kernel.snapshot import Accepted, Decision, Ref, Refused, Request, Snapshot
 from ..kernel.step import absent, fault, known_names, step, take
 from ..kernel.table import Table
 from .belief import Cell
+from .dark import Known, Probe, Touched, dark_fields, forget, put
+from .toomany import TooMany
 
-__all__ = ["Ask", "Possible", "TooMany", "outcomes"]
+__all__ = ["Ask", "Possible", "outcomes"]
 
 _MOST = 4096
-_FRESH = "\0fresh"
-"""An id that nothing else has."""
-
-
-class TooMany(Exception):
-    """More cases than the budget allows: undecided, never a guess."""
 
 
 @attrs.define
@@ -39,8 +36,8 @@ class Ask:
     request: Request
     by: Any
     links: Mapping[str, Sequence[Any]]
-    tallies: Mapping[str, tuple[int, int]]
-    """Each tally of the instance's own, least and most."""
+    tallies: Mapping[str, Sequence[Any]]
+    """Each tally of the instance's own: the counts that it may have, UNKNOWN for any."""
 
 
 @attrs.define
@@ -50,8 +47,43 @@ class Possible:
     after: dict[Cell, dict[str, set[int]]] = attrs.field(factory=dict)
     """Each next cell with, for each link, the alternatives under which it is reached."""
     refused: list[Refused] = attrs.field(factory=list)
-    open: set[str] = attrs.field(factory=set)
-    """Rules whose guards depended on something unknown."""
+    dark: bool = False
+    """Something was asked that the trace does not show."""
+    unasked: set[str] = attrs.field(factory=set)
+    """Rules whose guards and invariants could not be asked at all."""
+
+
+@attrs.frozen
+class _Case:
+    """One way in which all that is not shown could be."""
+
+    request: Request
+    by: Any
+    data: Any
+    links: dict[str, Any]
+    tallies: dict[str, Any]
+    chosen: dict[str, int]
+    """For each link the alternative that was taken."""
+
+    def having(self, probe: Probe, value: Any) -> "_Case":
+        """This case with a value in the place of a probe."""
+        links = {
+            name: attrs.evolve(one, data=put(one.data, probe, value)) if isinstance(one, Seen) else one
+            for name, one in self.links.items()
+        }
+        request = attrs.evolve(self.request, payload=put(self.request.payload, probe, value))
+        by, data = put(self.by, probe, value), put(self.data, probe, value)
+        return _Case(request, by, data, links, self.tallies, self.chosen)
+
+
+@attrs.define
+class _Outcome:
+    """What follows from one case."""
+
+    taken: list[tuple[Accepted, tuple[Any, ...]]] = attrs.field(factory=list)
+    """Each way with what the monitors know then."""
+    refused: list[Refused] = attrs.field(factory=list)
+    unasked: set[str] = attrs.field(factory=set)
 
 
 def outcomes(table: Table, cell: Cell, ask: Ask, make: Any) -> Possible:
@@ -67,143 +99,190 @@ def outcomes(table: Table, cell: Cell, ask: Ask, make: Any) -> Possible:
         TooMany: the cases outnumber the budget.
     """
     found = Possible()
-    ref = Ref(table.name, "?")
     needed = _needed(table, cell, ask.request.name)
-    before = absent(table, ref) if cell.state is table.absent else Snapshot(ref, cell.state, 1, cell.data)
-    for case, chosen in _cases(table, cell, ask, needed):
-        request, by, links, tallies = case
-        snapshot = attrs.evolve(before, tallies=tallies)
-        for decision in _decide(table, snapshot, request, by, links, needed):
-            if isinstance(decision, Refused):
-                found.refused.append(decision)
-                continue
-            after = decision.after
-            memory = _remember(table, cell, ask.request.name, decision)
-            if memory is None:
-                found.refused.append(_monitored(table, cell, ask.request, decision))
-                continue
-            reached = found.after.setdefault(make(after.state, after.data, memory), {})
-            for link, index in chosen.items():
+    todo = [(case, 0) for case in _cases(table, cell, ask, needed, found)]
+    known: Known | None = None
+    tried = 0
+    while todo:
+        case, fresh = todo.pop()
+        tried += 1
+        if tried + len(todo) > _MOST:
+            raise TooMany(f"{ask.request.event} could mean more than {_MOST} different things")
+        try:
+            one = _decide(table, cell, case, needed)
+        except Touched as touched:
+            found.dark = True
+            known = known or _known(cell, ask)
+            field = touched.probe.field
+            values = known.values(field, fresh)
+            todo += [(case.having(touched.probe, value), fresh + (field.kind != "epoch")) for value in values]
+            continue
+        found.dark = found.dark or bool(one.unasked)
+        found.unasked |= one.unasked
+        found.refused += one.refused
+        for decision, memory in one.taken:
+            reached = found.after.setdefault(make(decision.after.state, forget(decision.after.data), memory), {})
+            for link, index in case.chosen.items():
                 reached.setdefault(link, set()).add(index)
-    if found.after and found.refused:
-        dark = _dark(table, cell, ask, needed)
-        found.open = {failed.rule for refused in found.refused for failed in refused.failed if not dark.isdisjoint(failed.saw)}
     return found
 
 
-def _dark(table: Table, cell: Cell, ask: Ask, needed: frozenset[str]) -> set[str]:
-    """The names that are read here and that the trace does not show."""
-    dark = {name for name, alternatives in ask.links.items() if UNKNOWN in alternatives}
-    dark |= {field.name for field in table.events[ask.request.name].fields if getattr(ask.request.payload, field.name) is UNKNOWN}
-    dark |= {"data"} if cell.data is UNKNOWN else set()
-    dark |= {"by"} if ask.by is UNKNOWN else set()
-    return dark & needed
+def _known(cell: Cell, ask: Ask) -> Known:
+    shown = [one.data for values in ask.links.values() for one in values if isinstance(one, Seen)]
+    return Known((cell.data, ask.request.payload, ask.by, *shown))
 
 
-def _remember(table: Table, cell: Cell, event: str, decision: Accepted) -> tuple[Any, ...] | None:
-    memory = tuple(
-        watch.advance(before, event, decision.before, decision.after)
-        for watch, before in zip(table.monitors, cell.memory, strict=True)
-    )
-    return None if any(watch.bad(value) for watch, value in zip(table.monitors, memory, strict=True)) else memory
+def _decide(table: Table, cell: Cell, case: _Case, needed: frozenset[str]) -> _Outcome:
+    """Let the machine decide one case, and its monitors look at it.
+
+    Raises:
+        Touched: it depends on a value that is not chosen yet.
+    """
+    made = _Outcome()
+    ref = Ref(table.name, "?")
+    before = absent(table, ref) if cell.state is table.absent else Snapshot(ref, cell.state, 1, case.data)
+    snapshot = attrs.evolve(before, tallies=case.tallies)
+    blind = {name for name in needed if case.links.get(name) is UNKNOWN or case.tallies.get(name) is UNKNOWN}
+    if case.data is UNKNOWN:
+        blind |= {"data"} & needed
+    decided = _blindly(table, snapshot, case, blind, made) if blind else _seeing(table, snapshot, case)
+    for decision in decided:
+        if isinstance(decision, Refused):
+            made.refused.append(decision)
+        elif (broken := _watched(table, cell, case.request, decision, made)) is not None:
+            made.refused.append(broken)
+    return made
 
 
-def _monitored(table: Table, cell: Cell, request: Request, decision: Accepted) -> Refused:
-    for watch, before in zip(table.monitors, cell.memory, strict=True):
-        if watch.bad(watch.advance(before, request.name, decision.before, decision.after)):
-            return Refused(decision.ref, watch.rule.name, f"{request.name} is refused: {watch.rule.why}", (), table.takes(cell.state))
-    raise AssertionError("a monitor was bad and is not")
+def _watched(table: Table, cell: Cell, request: Request, decision: Accepted, made: _Outcome) -> Refused | None:
+    """Show a step to the monitors; one that cannot follow it knows nothing any more."""
+    memory: list[Any] = []
+    for watch, known in zip(table.monitors, cell.memory, strict=True):
+        if known is UNKNOWN or decision.after.data is UNKNOWN:
+            made.unasked.add(watch.rule.name)
+            memory.append(UNKNOWN)
+            continue
+        memory.append(watch.advance(known, request.name, decision.before, decision.after))
+        if watch.bad(memory[-1]):
+            why = f"{request.name} is refused: {watch.rule.why}"
+            return Refused(decision.ref, watch.rule.name, why, (), table.takes(cell.state))
+    made.taken.append((decision, tuple(memory)))
+    return None
 
 
 def _needed(table: Table, cell: Cell, event: str) -> frozenset[str]:
     """The names that the transitions of this cell read."""
     ways = table.moves.get((str(cell.state.id), event), ())
-    return frozenset(name for way in ways for bound in (*way.guards, *([way.update] if way.update else ())) for name in bound.names)
+    bounds = [bound for way in ways for bound in (*way.guards, *([way.update] if way.update else ()))]
+    names = {name for bound in bounds for name in bound.names}
+    if ways and (cell.dark or table.invariants or table.step_invariants):
+        names.add("data")
+    return frozenset(names)
 
 
-def _decide(
-    table: Table, snapshot: Snapshot[Any], request: Request, by: Any, links: Mapping[str, Any], needed: frozenset[str]
-) -> Iterator[Accepted | Refused]:
-    blind = {name for name in needed if (links.get(name) is UNKNOWN) or (name == "data" and snapshot.data is UNKNOWN)}
-    if not blind:
-        yield step(table, snapshot, request, by, links)
-        return
-    known = known_names(table, snapshot, request, by, links)
-    for way in table.moves[str(snapshot.state.id), request.name]:
-        faults = [fault(table, guard, known) for guard in way.guards if blind.isdisjoint(guard.names)]
-        if any(faults):
+def _seeing(table: Table, snapshot: Snapshot[Any], case: _Case) -> Iterator[Decision]:
+    yield step(table, snapshot, case.request, case.by, case.links)
+
+
+def _blindly(
+    table: Table, snapshot: Snapshot[Any], case: _Case, blind: set[str], made: _Outcome
+) -> Iterator[Decision]:
+    """Every way whose guards cannot be shown to be false, and the refusal if none is shown to be open."""
+    request = case.request
+    known = known_names(table, snapshot, request, case.by, case.links)
+    for way in table.moves.get((str(snapshot.state.id), request.name), ()):
+        asked = [guard for guard in way.guards if blind.isdisjoint(guard.names)]
+        if any(fault(table, guard, known) for guard in asked):
             continue
         if way.update and not blind.isdisjoint(way.update.names):
-            after = Snapshot(snapshot.ref, way.target, snapshot.version + 1, UNKNOWN)
-            yield Accepted(snapshot.ref, snapshot, after, str(way))
-        elif snapshot.data is UNKNOWN and way.update is None:
+            yield Accepted(snapshot.ref, snapshot, attrs.evolve(snapshot, state=way.target, data=UNKNOWN), str(way))
+            made.unasked |= _checks(table)
+        elif way.update is None and snapshot.data is UNKNOWN:
             yield Accepted(snapshot.ref, snapshot, attrs.evolve(snapshot, state=way.target), str(way))
+            made.unasked |= _checks(table)
         else:
-            yield take(table, attrs.evolve(snapshot, data=None), request, attrs.evolve(way, effects=()), known)
-        if all(blind.isdisjoint(guard.names) for guard in way.guards):
+            data = None if snapshot.data is UNKNOWN else snapshot.data
+            yield take(table, attrs.evolve(snapshot, data=data), request, way, known)
+        if len(asked) == len(way.guards):
             return
-    yield step(table, snapshot, request, by, links)
+        made.unasked |= _blinded(table, snapshot, request, blind, known)
+    yield step(table, snapshot, request, case.by, case.links)
 
 
-def _cases(table: Table, cell: Cell, ask: Ask, needed: frozenset[str]) -> Iterator[tuple[tuple[Request, Any, dict[str, Any], dict[str, int]], dict[str, int]]]:
+def _checks(table: Table) -> set[str]:
+    """The rules that hold of the result of a step."""
+    return {check.rule.name for check in (*table.invariants, *table.step_invariants) if check.rule}
+
+
+def _blinded(
+    table: Table, snapshot: Snapshot[Any], request: Request, blind: set[str], known: Mapping[str, Any]
+) -> set[str]:
+    """Every rule under which the event might be refused, if only more were known."""
+    rules = set()
+    for way in table.moves[str(snapshot.state.id), request.name]:
+        for guard in way.guards:
+            if not blind.isdisjoint(guard.names):
+                rules |= {guard.rule.name} if guard.rule else set()
+                rules |= {"link-present"} if not set(table.links).isdisjoint(guard.names) else set()
+            elif failed := fault(table, guard, known):
+                rules.add(failed.rule)
+    return rules
+
+
+def _cases(table: Table, cell: Cell, ask: Ask, needed: frozenset[str], found: Possible) -> Iterator[_Case]:
+    """Every combination of the alternatives that are read, with a probe for what has no end of them."""
+    spec = table.events[ask.request.name]
     axes: list[tuple[str, str, Sequence[Any]]] = []
     for name in table.links:
         if name in needed:
-            alternatives = ask.links.get(name, (None,))
-            axes.append(("link", name, alternatives))
-    for name, (least, most) in ask.tallies.items():
-        if name in needed:
-            axes.append(("tally", name, range(least, most + 1)))
-    unknown = [field for field in table.events[ask.request.name].fields if getattr(ask.request.payload, field.name) is UNKNOWN and field.name in needed]
-    if unknown or (ask.by is UNKNOWN and "by" in needed):
-        ids, epochs = _known_values(table, cell, ask)
-        axes += [("field", field.name, _domain(field, ids, epochs)) for field in unknown]
-        if ask.by is UNKNOWN and "by" in needed:
-            axes.append(("by", "by", (*ids, _FRESH, None)))
-    size = 1
-    for _, _, values in axes:
-        size *= max(1, len(values))
+            shown = enumerate(ask.links.get(name, (None,)))
+            axes.append(("link", name, [(index, one) for index, seen in shown for one in _opened(seen)]))
+    axes += [("tally", name, counts) for name, counts in ask.tallies.items() if name in needed]
+    axes += [("data", field.name, _values(field)) for field in (dark_fields(cell.data) if "data" in needed else ())]
+    for field in spec.fields:
+        if field.name in needed and getattr(ask.request.payload, field.name) is UNKNOWN:
+            axes.append(("field", field.name, _values(field)))
+    if ask.by is UNKNOWN and "by" in needed:
+        axes.append(("by", "by", _values(_PRINCIPAL)))
+    found.dark = any(kind not in ("link", "tally") and len(values) > 1 for kind, _, values in axes)
+    size = prod(len(values) for _, _, values in axes)
     if size > _MOST:
         raise TooMany(f"{ask.request.event} could mean {size} different things")
-    for combination in product(*(range(len(values)) for _, _, values in axes)):
-        chosen = {(kind, name): values[index] for (kind, name, values), index in zip(axes, combination, strict=True)}
-        fields = {name: value for (kind, name), value in chosen.items() if kind == "field"}
-        request = ask.request if not fields else attrs.evolve(ask.request, payload=attrs.evolve(ask.request.payload, **fields))
-        links = {name: value for (kind, name), value in chosen.items() if kind == "link"}
-        tallies = {**dict.fromkeys(table.tallies, 0), **{name: value for (kind, name), value in chosen.items() if kind == "tally"}}
-        indexes = {name: index for (kind, name, _), index in zip(axes, combination, strict=True) if kind == "link"}
-        yield (request, chosen.get(("by", "by"), None if ask.by is UNKNOWN else ask.by), links, tallies), indexes
+    for combination in product(*(values for _, _, values in axes)):
+        chosen: dict[str, dict[str, Any]] = {kind: {} for kind in ("link", "tally", "data", "field", "by")}
+        for (kind, name, _), value in zip(axes, combination, strict=True):
+            chosen[kind][name] = value
+        request = ask.request
+        if chosen["field"]:
+            request = attrs.evolve(request, payload=attrs.evolve(request.payload, **chosen["field"]))
+        yield _Case(
+            request,
+            chosen["by"].get("by", None if ask.by is UNKNOWN else ask.by),
+            attrs.evolve(cell.data, **chosen["data"]) if chosen["data"] else cell.data,
+            {name: value for name, (_, value) in chosen["link"].items()},
+            {**dict.fromkeys(table.tallies, 0), **chosen["tally"]},
+            {name: index for name, (index, _) in chosen["link"].items()},
+        )
 
 
-def _domain(field: Field, ids: tuple[Any, ...], epochs: tuple[int, ...]) -> tuple[Any, ...]:
+_PRINCIPAL = Field("by", "id", True, True)
+
+
+def _values(field: Field) -> Sequence[Any]:
+    """All values of a finite field; else a probe, and None where it may be that."""
     finite = field.domain()
     if finite is not None:
         return finite
-    none = (None,) if field.optional else ()
-    if field.kind == "epoch":
-        near = {value + change for value in epochs for change in (-1, 0, 1)} or {0}
-        return (*sorted(value for value in near if value >= 0), *none)
-    if field.kind == "ids":
-        return (frozenset(), frozenset(ids), frozenset({_FRESH}), *none)
-    return (*ids, _FRESH, *none)
+    return (Probe(field), None) if field.optional else (Probe(field),)
 
 
-def _known_values(table: Table, cell: Cell, ask: Ask) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """The ids and the counters that this component has, sorted so that a run repeats itself."""
-    ids: set[Any] = set()
-    epochs: set[int] = set()
-    seen = [alternative.data for alternatives in ask.links.values() for alternative in alternatives if isinstance(alternative, Seen)]
-    for data in (cell.data, ask.request.payload, *seen):
-        if data is None or data is UNKNOWN:
-            continue
-        for field in fields_of(type(data)):
-            value = getattr(data, field.name)
-            if value is None or value is UNKNOWN:
-                continue
-            if field.kind == "id":
-                ids.add(value)
-            elif field.kind == "ids":
-                ids |= value
-            elif field.kind == "epoch":
-                epochs.add(value)
-    return tuple(sorted(ids, key=str)), tuple(sorted(epochs))
+def _opened(one: Any) -> Sequence[Any]:
+    """What a link shows, with a probe for each field that is not known."""
+    fields = dark_fields(one.data) if isinstance(one, Seen) else ()
+    if not fields:
+        return (one,)
+    names = [field.name for field in fields]
+    return [
+        attrs.evolve(one, data=attrs.evolve(one.data, **dict(zip(names, values, strict=True))))
+        for values in product(*map(_values, fields))
+    ]

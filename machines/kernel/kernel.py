@@ -8,6 +8,7 @@ import attrs
 
 from .delivery import Delivery
 from .errors import BadInput
+from .fields import UNKNOWN
 from .links import Link, Seen, State
 from .machine import Event, Machine
 from .payloads import digest
@@ -17,7 +18,7 @@ from .store import Entry, Store, Transaction
 from .table import Table
 from .waiting import Waited, wait
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "Mode"]
 
 Mode = Literal["enforce", "observe"]
 _NO_MODES: Mapping[type[Machine], Mode] = {}
@@ -44,7 +45,7 @@ class Kernel:
         self._tables: dict[str, Table] = {}
         self._delivery = Delivery(self.store, self._answer)
         for machine in mode:
-            self._learn(machine.table)
+            self._learn(machine)
 
     def start(
         self, machine: type[Machine], *, id: str | None = None, by: Any = None, event_id: str | None = None, **given: Any
@@ -117,7 +118,8 @@ class Kernel:
         """
         ref = _ref(ref)
         table = self._table(ref.machine)
-        if not isinstance(data, table.data or type(None)) or table.states.get(str(state.id)) is not state:
+        known = table.states.get(str(state.id)) == state and state != table.absent
+        if not isinstance(data, table.data or type(None)) or not known:
             raise BadInput(f"{ref} cannot be adopted: {state!r} or {data!r} does not belong to {table.name}")
         kept = {name: _ref(value) for name, value in (links or {}).items()}
         with self.store.transaction() as work:
@@ -141,7 +143,7 @@ class Kernel:
 
     def dependents(self, owner: Any, machine: type[Machine]) -> tuple[Ref, ...]:
         """The instances of a machine that link to this one for life; fire each on its own, a crash may come between."""
-        self._learn(machine.table)
+        self._learn(machine)
         return self.store.dependents(_ref(owner), machine.table)
 
     def wait(self, ref: Any, *, until: State | Iterable[State], deadline: float | None = None) -> Waited:
@@ -166,10 +168,9 @@ class Kernel:
         return self._delivery.run()
 
     def _decide(self, work: Transaction, ref: Ref, request: Request, by: Any, event_id: str | None) -> Decision:
-        table = request.event.machine.table
+        table = self._learn(request.event.machine)
         if ref.machine != table.name:
             raise BadInput(f"{request.event} cannot be fired at {ref}: it is no event of {ref.machine}")
-        self._learn(table)
         if event_id is not None and (recorded := work.recorded(event_id)) is not None:
             if (recorded.decision.ref, recorded.event, digest(recorded.payload)) == (ref, request.name, digest(request.payload)):
                 return recorded.decision
@@ -179,15 +180,20 @@ class Kernel:
             return Refused(ref, "unknown-state", f"{ref} is in {snapshot.state.id}, which {table.name} does not have")
         life = {**snapshot.links, **request.links}
         for name in request.links:
-            if not table.links[name].per_event and snapshot.links.get(name, request.links[name]) != request.links[name]:
-                raise BadInput(f"{request.event}: link {name} of {ref} is for life and points to {snapshot.links[name]}")
+            if table.links[name].per_event or snapshot.state is table.absent or request.name == "start":
+                continue
+            if snapshot.links.get(name) != request.links[name]:
+                kept = snapshot.links.get(name, "nowhere")
+                raise BadInput(f"{request.event}: link {name} of {ref} is for life and points to {kept}")
         seen = {name: self._see(work, table.links[name], target) for name, target in life.items()}
         decision = step(table, snapshot, request, by, seen)
         if isinstance(decision, Accepted):
             if not decision.transition:
                 return decision
+            if UNKNOWN in request.fields().values():
+                return Refused(ref, "payload-known", f"{request.name} is refused: the kernel decides upon no unknown value")
             work.append(Entry(decision, request.name, request.payload, by, event_id, request.links, table))
-            overdue = self._overdue(work, request, ref)
+            overdue = self._overdue(work, table, request, ref)
             if overdue is None or table.name in self._observed:
                 return decision if overdue is None else attrs.evolve(decision, would_refuse=overdue)
             return overdue
@@ -195,10 +201,10 @@ class Kernel:
             return Accepted(ref, snapshot, snapshot, "", would_refuse=decision)
         return decision
 
-    def _overdue(self, work: Transaction, request: Request, ref: Ref) -> Refused | None:
+    def _overdue(self, work: Transaction, changed: Table, request: Request, ref: Ref) -> Refused | None:
         """The refusal of a step after which another instance could no longer pay what it owes."""
-        for machine in request.event.machine.debtors:
-            table = self._tables.get(machine.table.name, machine.table)
+        for machine in changed.machine.debtors:
+            table = self._learn(machine)
             for debtor in work.dependents(ref, table):
                 snapshot = work.read(table, debtor)
                 until = table.until.get(str(snapshot.state.id)) if snapshot else None
@@ -212,8 +218,7 @@ class Kernel:
         return None
 
     def _see(self, work: Transaction, link: Link, target: Ref) -> Seen[Any] | None:
-        table = link.to.table
-        self._learn(table)
+        table = self._learn(link.to)
         if target.machine != table.name:
             raise BadInput(f"link {link.name} takes a {table.name}; got {target}")
         found = work.read(table, target)
@@ -229,16 +234,23 @@ class Kernel:
             request = _event(table.machine, name)(**given, **taken)
             self.fire(effect.ref, request, event_id=f"effect {effect.id}")
 
-    def _learn(self, table: Table) -> None:
-        known = self._tables.setdefault(table.name, table)
-        if known is not table:
-            raise BadInput(f"two machines are called {table.name}: one kernel runs one definition of each")
+    def _learn(self, machine: type[Machine]) -> Table:
+        """The definition that this kernel runs; where that is a variant, it also stands for the machine that it varies."""
+        name = machine.table.name
+        known = self._tables.setdefault(name, machine.table)
+        if known is not machine.table and known.machine.family is not machine:
+            raise BadInput(f"two machines are called {name}: one kernel runs one definition of each")
+        return known
 
     def _table(self, machine: str) -> Table:
-        try:
-            return self._tables[machine]
-        except KeyError:
-            raise BadInput(f"this kernel has met no machine {machine}: fire at it first, or name it in mode=") from None
+        """The definition of a machine that is known by name alone, as after a restart."""
+        if machine not in self._tables:
+            named = [cls for cls in Machine.__subclasses__() if hasattr(cls, "table") and cls.table.name == machine]
+            found = [cls for cls in named if not cls.table.variant]
+            if len(found) != 1:
+                raise BadInput(f"this kernel has met no machine {machine}, and not just one is imported: name it in mode=")
+            self._learn(found[0])
+        return self._tables[machine]
 
 
 def _event(machine: type[Machine], name: str) -> Event[Any]:

@@ -111,8 +111,10 @@ class _Checked(StateMachineMetaclass):
             return
         machine = cast("type[Machine]", cls)
         machine.table = compile_machine(machine, namespace)
-        for link in machine.table.links.values() if machine.table.until else ():
-            link.to.debtors = (*link.to.debtors, machine)
+        if not machine.table.variant:
+            machine.family = machine
+            for link in machine.table.links.values() if machine.table.until else ():
+                link.to.debtors = (*link.to.debtors, machine)
         for spec in machine.table.events.values():
             parsed = vars(cls).get(spec.name)
             setattr(cls, spec.name, Event(machine, spec, parsed if isinstance(parsed, ParsedEvent) else None))
@@ -130,6 +132,8 @@ class Machine(StateMachine, metaclass=_Checked):
     """Some lifecycles serve for ever; whether an end can be reached is for exploration to say."""
 
     table: ClassVar[Table]
+    family: "ClassVar[type[Machine]]"
+    """The machine itself; of a variant, the machine that it varies."""
     debtors: "ClassVar[tuple[type[Machine], ...]]" = ()
     """Machines whose debts a change of this one may make overdue."""
     durable: ClassVar[bool] = True

@@ -68,7 +68,8 @@ class MemoryStore:
 
     def settle(self, pending: Pending, taker: str, answer: str) -> None:
         with self.changed:
-            if self.taken.pop(pending.effect.id, None) == taker:
+            if self.taken.get(pending.effect.id) == taker:
+                del self.taken[pending.effect.id]
                 self.outbox.remove(pending)
 
     def wait(self, seconds: float | None) -> None:

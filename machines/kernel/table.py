@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -133,13 +134,13 @@ class Table:
         return _digest(self)
 
 
-_DIGESTS: dict[int, str] = {}
+_DIGESTS: WeakKeyDictionary[Table, str] = WeakKeyDictionary()
 
 
 def _digest(table: Table) -> str:
-    known = _DIGESTS.get(id(table))
+    known = _DIGESTS.get(table)
     if known is None:
-        known = _DIGESTS[id(table)] = hashlib.sha256(json.dumps(_content(table)).encode()).hexdigest()[:16]
+        known = _DIGESTS[table] = hashlib.sha256(json.dumps(_content(table)).encode()).hexdigest()[:16]
     return known
 
 
@@ -157,6 +158,8 @@ def _content(table: Table) -> list[Any]:
         [[*pair, no.rule.name] for pair, no in sorted(table.refusals.items())],
         [[*pair, rule.name] for pair, rule in sorted(table.settled.items())],
         [[link.name, link.to.__name__, link.per_event, link.optional] for link in table.links.values()],
+        [[link, tally, [state.id for state in states]] for link, tally, states in table.counted],
+        [table.durable, [[watch.rule.name, _text(watch.advance), _text(watch.bad)] for watch in table.monitors]],
         [[state, debt.rule, _source(table.until.get(state))] for state, debt in table.owes.items()],
         [_source(bound) for bound in (*table.invariants, *table.step_invariants)],
         [[name, *events] for name, events in table.awaited.items()],
@@ -164,10 +167,12 @@ def _content(table: Table) -> list[Any]:
 
 
 def _source(bound: Bound | None) -> str | None:
+    return None if bound is None else _text(bound.function)
+
+
+def _text(function: Callable[..., Any]) -> str:
     """The text of a function: unlike its bytecode, the same on every Python."""
-    if bound is None:
-        return None
     try:
-        return textwrap.dedent(inspect.getsource(bound.function))
+        return textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):  # defined in a session or built: its name is all there is
-        return bound.name
+        return function.__name__

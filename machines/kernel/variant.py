@@ -45,6 +45,7 @@ def vary(
     change = _Change(machine.table, tuple(drop), dict(replace or {}), tuple(add))
     namespace = change.namespace()
     namespace |= {"__module__": machine.__module__, "__doc__": machine.__doc__, "varies": (machine.table.name, name, why)}
+    namespace |= {"family": machine.family, "debtors": machine.debtors}
     make: Callable[..., type[Machine]] = type(machine)
     return make(machine.__name__, (machine.__mro__[1],), namespace)
 

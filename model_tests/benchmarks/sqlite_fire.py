@@ -1,7 +1,9 @@
 """What a durable `fire` costs beside the bare SQLite that it stands on.
 
 The floor does with five statements what no store can do without: BEGIN IMMEDIATE, SELECT the instance, INSERT a journal
-row of the same width, UPDATE the instance, COMMIT. Rounds alternate, so that a busy machine slows both.
+row of the same width, UPDATE the instance, COMMIT. `with kernel` is the same floor with a kernel in memory deciding
+between two of its rounds: more than the two add up to, for their code does not fit into one processor's cache. Rounds
+alternate, so that a busy machine slows all.
 
     python -m leverframe.model_tests.benchmarks.sqlite_fire [FIRES]
 """
@@ -16,7 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from ...adapters.stores.sqlite import SQLiteStore
-from ...machines.kernel import Kernel
+from ...machines.kernel import Kernel, MemoryStore
+from ...machines.kernel.store import Store
 from ..lever import Frame
 
 _ROUNDS = 10
@@ -57,8 +60,19 @@ def floor(path: Path, synchronous: str) -> Callable[[int], None]:
     return run
 
 
-def kernel(path: Path, synchronous: Literal["FULL", "NORMAL"]) -> Callable[[int], None]:
-    kernel = Kernel(SQLiteStore(path, synchronous=synchronous))
+def with_kernel(bare: Callable[[int], None]) -> Callable[[int], None]:
+    decide = fires_of(MemoryStore())
+
+    def run(fires: int) -> None:
+        for _ in range(fires):
+            decide(1)
+            bare(1)
+
+    return run
+
+
+def fires_of(store: Store) -> Callable[[int], None]:
+    kernel = Kernel(store)
     refs = [kernel.start(Frame, id=f"f{number}", box="b").ref for number in range(_INSTANCES)]
 
     def run(fires: int) -> None:
@@ -69,18 +83,22 @@ def kernel(path: Path, synchronous: Literal["FULL", "NORMAL"]) -> Callable[[int]
 
 
 def main(fires: int) -> None:
-    print(f"{'':24}{'floor/s':>10}{'fire/s':>10}{'share':>8}")
-    for synchronous in ("NORMAL", "FULL"):
+    print(f"{'':24}{'floor/s':>12}{'with kernel':>12}{'fire/s':>12}{'of floor':>10}{'of both':>10}")
+    levels: tuple[Literal["NORMAL", "FULL"], ...] = ("NORMAL", "FULL")
+    for synchronous in levels:
         folder = Path(tempfile.mkdtemp())
         try:
-            contenders = [floor(folder / "floor.db", synchronous), kernel(folder / "kernel.db", synchronous)]
-            best = [0.0, 0.0]
+            bare = floor(folder / "floor.db", synchronous)
+            store = SQLiteStore(folder / "store.db", synchronous=synchronous)
+            contenders = [bare, with_kernel(bare), fires_of(store)]
+            best = [0.0, 0.0, 0.0]
             for _ in range(_ROUNDS):
                 for number, run in enumerate(contenders):
                     began = time.perf_counter()
                     run(fires)
                     best[number] = max(best[number], fires / (time.perf_counter() - began))
-            print(f"synchronous={synchronous:12}{best[0]:10,.0f}{best[1]:10,.0f}{best[1] / best[0]:8.0%}")
+            figures = "".join(f"{rate:12,.0f}" for rate in best)
+            print(f"synchronous={synchronous:12}{figures}{best[2] / best[0]:10.0%}{best[2] / best[1]:10.0%}")
         finally:
             shutil.rmtree(folder)
 

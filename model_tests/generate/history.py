@@ -67,32 +67,42 @@ class History:
     def __init__(self, machines: Mapping[str, type[Machine]]) -> None:
         self.machines = machines
         self.calls: list[Call] = []
-        self._checker = Checker(machines, Begin("race", complete=True))
+        self._live = Checker(machines, Begin("calls", complete=True))
+        self._replay = Checker(machines, Begin("journal", complete=True))
+        self._replayed = 0
         self._records: list[Record] = []
         self._begun = 0
 
     def call(self, kernel: Kernel, actor: str, ref: Ref, request: Request, by: Any) -> Decision:
         """Fire, and keep when the call began and ended. Of all threads only one may run at a time."""
         self._begun += 1
-        number = f"{actor} {self._begun}"
-        self._records.append(_record(ref, request, by, number, "invoke"))
+        invoked = Record(ref.machine, ref.id, request.name, plain(request.payload), _ids(request.links), by=by)
+        invoked.phase, invoked.call = "invoke", f"{actor} {self._begun}"
+        self._records.append(invoked)
         decision = kernel.fire(ref, request, by=by)
         outcome = "accepted" if decision.accepted else "refused"
-        self._records.append(_record(ref, request, by, number, "return", outcome))
+        self._records.append(attrs.evolve(invoked, phase="return", outcome=outcome))
         self.calls.append(Call(actor, ref, request, decision))
+        return decision
+
+    def alone(self, kernel: Kernel, actor: str, ref: Ref, request: Request, by: Any) -> Decision:
+        """Fire while nobody else does."""
+        decision = self.call(kernel, actor, ref, request, by)
+        del self._records[-2]
+        self._records[-1].phase = None
         return decision
 
     def faults(self, ground: Ground) -> Iterator[str]:
         """What cannot be, in words; nothing when all is well."""
         for record in self._records:
-            self._checker.feed(record)
+            self._live.feed(record)
         self._records.clear()
-        yield from _unlawful("the calls", self._checker.finish())
+        yield from _unlawful(self._live.finish())
         journal = list(ground.journal())
-        replay = Checker(self.machines, Begin("journal", complete=True))
-        for record in journal:
-            replay.feed(record)
-        yield from _unlawful("the journal", replay.finish())
+        for row in journal[self._replayed :]:
+            self._replay.feed(row)
+        self._replayed = len(journal)
+        yield from _unlawful(self._replay.finish())
         told = Counter(_step(call.ref, call.request.name, after) for call in self.calls if (after := call.step))
         kept = Counter((row.machine, row.id, row.event, row.state, _frozen(row.data)) for row in journal)
         yield from (f"the journal lacks {step[:4]}" for step in told - kept)
@@ -107,18 +117,15 @@ class History:
         return [call for call in self.calls if call.ref == ref and (after := call.step) and after.state is state]
 
 
-def _record(ref: Ref, request: Request, by: Any, call: str, phase: str, outcome: str | None = None) -> Record:
-    links = {name: target.id for name, target in request.links.items()}
-    return Record(
-        ref.machine, ref.id, request.name, plain(request.payload), links, by=by, outcome=outcome, phase=phase, call=call
-    )
+def _ids(links: Mapping[str, Ref]) -> dict[str, str | None]:
+    return {name: target.id for name, target in links.items()}
 
 
-def _unlawful(what: str, report: Report) -> Iterator[str]:
+def _unlawful(report: Report) -> Iterator[str]:
     for violation in report.violations:
-        yield f"{what} break {violation.rule}: {violation.message}"
+        yield f"the {report.trace} break {violation.rule}: {violation.message}"
     if report.verdict == "undecided":
-        yield f"{what} cannot be decided: {report.note}"
+        yield f"the {report.trace} cannot be decided: {report.note}"
 
 
 def _step(ref: Ref, event: str, after: Snapshot[Any]) -> tuple[Any, ...]:

@@ -46,7 +46,7 @@ class Arena:
         self.kernels = {name: Kernel(ground.store) for name in world.actors}
         opening = Kernel(ground.store)
         for fire in world.opening:
-            decision = self.history.call(opening, "opening", fire.ref, fire.request(), world.by)
+            decision = self.history.alone(opening, "opening", fire.ref, fire.request(), world.by)
             assert decision.accepted, f"the opening is refused at {fire}: {decision}"
 
     def state(self, fire: Fire) -> str:

@@ -65,7 +65,7 @@ class Walk:
             machine, ref, request, by = self._draw()
             decision = self._decide(machine, ref, request, by)
             if isinstance(decision, Refused):
-                return self._line(ref, request, by, None), decision
+                return self._line(ref, request, by), decision
         return None
 
     def _step(self, accepted: bool) -> None:
@@ -73,11 +73,12 @@ class Walk:
             machine, ref, request, by = self._draw()
             if self._decide(machine, ref, request, by).accepted != accepted:
                 continue
-            decision = self.kernel.fire(ref, request, by=by)
-            if decision.accepted == accepted:  # else the step would have made the debt of another one unpayable
-                line = self._line(ref, request, by, self.kernel.get(ref))
-                self.lines.append(line if accepted else {**line, "outcome": "refused"})
-                return
+            line = self._line(ref, request, by)
+            if self.kernel.fire(ref, request, by=by).accepted != accepted:
+                continue  # it would have made the debt of another instance unpayable
+            after = self.kernel.get(ref)
+            self.lines.append({**line, **({} if accepted else {"outcome": "refused"}), **(_state(after) if after else {})})
+            return
 
     def _look(self) -> None:
         born = [found for _, ref in self.refs if (found := self.kernel.get(ref))]
@@ -95,8 +96,7 @@ class Walk:
         given = {field.name: self._value(field, known) for field in table.events[name].fields}
         links = {}
         for link in table.links.values():
-            settled = snapshot is not None and link.name in snapshot.links
-            if (link.per_event or not settled) and self.random.random() < 0.9:
+            if (link.per_event or name == "start") and self.random.random() < 0.9:
                 links[link.name] = link.to.ref(self.random.choice(self.ids))
         return machine, ref, Request(event, event.payload(given), links), self.random.choice(PRINCIPALS)
 
@@ -122,19 +122,17 @@ class Walk:
         links = {name: seen and Seen(seen.state, seen.data, dict(seen.tallies)) for name, seen in found.items()}
         return step(machine.table, snapshot, request, by, links)
 
-    def _line(self, ref: Ref, request: Request, by: Any, after: Snapshot[Any] | None) -> dict[str, Any]:
+    def _line(self, ref: Ref, request: Request, by: Any) -> dict[str, Any]:
         number = len(self.lines) + 1
         line: dict[str, Any] = {"machine": ref.machine, "id": ref.id, "event": request.name}
-        before = self.kernel.get(ref)
         table = request.event.machine.table
         given = {name: target.id for name, target in request.links.items()}
-        unsettled = [name for name, link in table.links.items() if link.per_event or not (before and name in before.links)]
-        if unsettled:
-            line["links"] = {**dict.fromkeys(unsettled), **given}
+        asked = [name for name, link in table.links.items() if link.per_event or request.name == "start"]
+        if asked:
+            line["links"] = {**dict.fromkeys(asked), **given}
         if request.payload is not None:
             line["payload"] = plain(request.payload)
-        line |= {"by": by, "event_id": f"e{number}", "actor": f"t{self.random.randint(1, 3)}", "ts": float(number)}
-        return {**line, **(_state(after) if after else {})}
+        return {**line, "by": by, "event_id": f"e{number}", "actor": f"t{self.random.randint(1, 3)}", "ts": float(number)}
 
 
 def _state(snapshot: Snapshot[Any]) -> dict[str, Any]:

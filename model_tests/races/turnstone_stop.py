@@ -6,10 +6,12 @@ The page calls what a sweep decides a denial; ours is `cancelled` (table 9).
 from ...machines import admission, approval, gate, lease
 from ...machines.admission import Admission
 from ...machines.approval import Approval, Outcome
-from ...machines.gate import Gate
+from ...machines.gate import Gate, GateData
+from ...machines.kernel import Seen, guard
 from ...machines.lease import Lease
+from ...machines.session import SessionData
 from ..generate.world import fire
-from .race import Race, Without
+from .scenario import Race, Without
 from .world import (
     ANN,
     NEXT,
@@ -51,6 +53,14 @@ __all__ = ["RACES"]
 LEASE_OWNER = Without(Lease, (lease.owner_live,))
 CLICK_OWNER = Without(Approval, (approval.leased_live, approval.owner_live))
 SPARING = Without(Approval, (approval.sweepable,))
+
+
+@guard("no-new-work-after-cancel", "nobody is ever stopped")
+def nobody(data: GateData, session: Seen[SessionData]) -> bool:
+    """Is nobody aborted?"""
+    return False
+
+
 CANCELLED = {"outcome": Outcome.CANCELLED}
 
 RACES = [
@@ -119,6 +129,7 @@ RACES = [
             showed(),
             in_order("session.stop", "admission.sweep_begin", "G1.smart_ready", "admission.sweep_end"),
         ],
+        without=[Without(Gate, replace={gate.owner_aborted: nobody})],
     ),
     Race(
         "turnstone-3",
@@ -193,11 +204,12 @@ RACES = [
         ],
         [
             went("K1", "start show show publish cancel tell"),
+            in_order("K1.cancel", "K1.tell", "admission.sweep_end"),
             is_in("K1", Approval.told, **CANCELLED),
             showed("K1 card", "K1 cancelled"),
         ],
         order="latch-first",
-        without=[Without(Approval, (approval.drained,))],
+        without=[Without(Approval, (approval.drained,)), Without(Admission, (admission.all_told,))],
     ),
     Race(
         "turnstone-7",
@@ -216,7 +228,7 @@ RACES = [
         ],
         [went("K1", "start show show cancel tell"), showed("K1 card", "K1 cancelled")],
         order="sweep-first",
-        without=[Without(Approval, (approval.drained,)), Without(Admission, (admission.drained, admission.all_told))],
+        without=[Without(Approval, (approval.drained,))],
     ),
     Race(
         "turnstone-8",
@@ -243,7 +255,7 @@ RACES = [
     ),
     Race(
         "turnstone-9",
-        "Click leased before Stop, claims after: Stop owns it (the repair of V4)",
+        "Click leased before Stop, claims after (not pinned): Stop owns it, which repairs V4",
         [*chat(), *leased(WORKER, "L1"), WORKER.does(card("K1", "L1")), SCREEN.delivers()],
         [
             *leased(ANN, "click"),
@@ -260,7 +272,7 @@ RACES = [
     ),
     Race(
         "turnstone-9",
-        "Denial leased before Stop, claims after: it stands",
+        "Click leased before Stop, claims after (not pinned): a denial stands",
         [*chat(), *leased(WORKER, "L1"), WORKER.does(card("K1", "L1")), SCREEN.delivers()],
         [
             *leased(ANN, "click"),

@@ -4,7 +4,7 @@ Ids say what they are: g1 is the first generation, K1 a card, G1 its gate, L1 th
 A witness is (epoch, number of the generation): W1 is g1's, W2 that of a successor claimed after one Stop.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...machines.admission import Admission
@@ -15,9 +15,9 @@ from ...machines.guard_evaluation import GuardEvaluation, Risk
 from ...machines.kernel import Kernel, State
 from ...machines.lease import Lease
 from ...machines.session import Session
-from ...machines.toolcall import Toolcall
+from ...machines.toolcall import Toolcall, Wrote
 from ..generate.world import Fire, fire
-from .race import Fact, Move, Who
+from .scenario import Arena, Fact, Move, Who
 
 ANN, BOB = Who("ann", "ann"), Who("bob", "bob")
 """Ann owns the chat, Bob is a peer."""
@@ -125,10 +125,9 @@ def sweep(*cycles: str, who: Who = STOP) -> list[Move]:
 
 
 def enters(gate: str, cycle: str, witness: dict[str, int] = W1, **options: Any) -> Move:
+    """A batch that enters its gate: one plain item with a bounded wait, unless the options say otherwise."""
     plain = {"items": 1, "pending": 1, "ids_distinct": True, "budget_item": False, "blanket": False, "smart_on": False}
-    plain |= {"stamps_coherent": True, "bounded": True}
-    threshold = options.pop("threshold", None)
-    given = {**plain, **options, "threshold": threshold}
+    given = {**plain, "stamps_coherent": True, "threshold": None, "bounded": True, **options}
     return WORKER.does(fire(gate, Gate.start, cycle=cycle, **witness, **given, **SESSION))
 
 
@@ -199,14 +198,14 @@ def each(calls: Iterable[str], *events: Any, **given: Any) -> list[Move]:
     return [WORKER.does(fire(call, event, **given)) for call in calls for event in events]
 
 
-def cleared(*calls: str, cycle: str = "K1") -> list[Move]:
+def cleared(*calls: str) -> list[Move]:
     """Calls that a person approved and that have not started."""
     return [
-        *batch(*calls, cycle=cycle),
+        *batch(*calls),
         *each(calls, Toolcall.gate_opened),
-        *prompt(cycle),
+        *prompt("K1"),
         *lease(ANN, "click"),
-        ANN.does(yes(cycle, "click")),
+        ANN.does(yes("K1", "click")),
         back(ANN, "click"),
         SCREEN.delivers(),
         *each(calls, Toolcall.approved),
@@ -217,29 +216,47 @@ def running(*calls: str) -> list[Move]:
     return [*cleared(*calls), *each(calls, Toolcall.execute)]
 
 
-def rows(calls: Sequence[str], generation: str = "g1") -> tuple[Fire, ...]:
-    """What the cancel path writes, in one commit: a row for each call, and the debt is paid."""
-    return (*(fire(call, Toolcall.stop) for call in calls), fire(generation, Generation.rows_complete))
+def rows(calls: Iterable[str]) -> tuple[Fire, ...]:
+    """What the cancel path of g1 writes, in one commit: a row for each call, and the debt is paid."""
+    return (*(fire(call, Toolcall.stop) for call in calls), fire("g1", Generation.rows_complete))
 
 
-def force(*calls: str, number: int = 1, generation: str = "g1", pinned: bool = True) -> tuple[Fire, ...]:
-    """A force-abandon, in one commit: a number of its own, a row for each call, the end of the generation."""
+def force(*calls: str) -> tuple[Fire, ...]:
+    """A force-abandon of g1, in one commit: a number of its own, a row for each call, the end of the generation."""
     return (
-        fire("session", Session.abandon, number=number),
+        fire("session", Session.abandon, number=1),
         *(fire(call, Toolcall.force_abandon) for call in calls),
-        fire(generation, Generation.force_abandon, slot_pinned=pinned),
+        fire("g1", Generation.force_abandon, slot_pinned=True),
     )
+
+
+def commit(generation: str) -> Fire:
+    return fire(generation, Generation.admit_uncancelled, **KEPT)
+
+
+def folds(*calls: str) -> tuple[Fire, ...]:
+    """The fold of g1, in one commit: a row for each call, and the debt is paid."""
+    return (*(fire(call, Toolcall.answer) for call in calls), fire("g1", Generation.fold))
+
+
+def forces(*calls: str) -> Move:
+    return HOST.does(*force(*calls))
+
+
+def ready(*calls: str) -> list[Move]:
+    """Calls whose guarded results wait for the fold."""
+    return [*chat(), *running(*calls), *each(calls, Toolcall.result, Toolcall.guard_returned)]
 
 
 def evaluation(name: str, witness: dict[str, int] = W1, *, redact: bool = False, judged: bool = True) -> list[Move]:
     """An output guard that screened a result and, perhaps, asks the model."""
     risk = Risk.HIGH if redact else Risk.NONE
     screened = {"risk": risk, "redact": redact, "flags": frozenset()}
-    asked = fire(name, GuardEvaluation.llm_started, guard_live=True) if judged else fire(name, GuardEvaluation.llm_skipped)
+    asks, skips = fire(name, GuardEvaluation.llm_started, guard_live=True), fire(name, GuardEvaluation.llm_skipped)
     return [
         WORKER.does(fire(name, GuardEvaluation.start, **witness, **SESSION)),
         WORKER.does(fire(name, GuardEvaluation.heuristic_done, **screened)),
-        WORKER.does(asked),
+        WORKER.does(asks if judged else skips),
     ]
 
 
@@ -261,11 +278,15 @@ def warns(name: str) -> Fire:
 def is_in(id: str, state: State, **data: Any) -> Fact:
     """An instance is in a state, with these values in its data."""
 
-    def found(arena: Any) -> Any:
+    def found(arena: Arena) -> Any:
         now = arena.now(id)
         return (now.state.id, {name: getattr(now.data, name) for name in data}) if now else None
 
     return Fact(id, found, (state.id, data))
+
+
+def wrote(call: str, what: Wrote) -> Fact:
+    return is_in(call, Toolcall.answered, wrote=what)
 
 
 def unborn(*ids: str) -> Fact:
@@ -297,24 +318,34 @@ def counts(id: str, **tallies: int) -> Fact:
 def in_order(*steps: str) -> Fact:
     """These happened, in this order: `admission.sweep_end`, `L2.grant`; each means the first of its kind."""
 
-    def found(arena: Any) -> list[str]:
+    def found(arena: Arena) -> list[str]:
         happened = [f"{entry.decision.ref.id}.{entry.event}" for entry in arena.ground.store.journal]
         return [step for step in dict.fromkeys(happened) if step in steps]
 
     return Fact("the order", found, list(steps))
 
 
+def took(id: str, event: str, **payload: Any) -> Fact:
+    """An instance took an event once, with these values in its payload."""
+
+    def found(arena: Arena) -> list[dict[str, Any]]:
+        entries = [entry for entry in arena.ground.store.journal if entry.decision.ref.id == id]
+        return [{name: getattr(one.payload, name) for name in payload} for one in entries if one.event == event]
+
+    return Fact(f"{id}.{event}", found, [payload])
+
+
 def done_by(who: Any, *steps: str) -> Fact:
     """Who did these: `K1.cancel`."""
 
-    def found(arena: Any) -> dict[str, Any]:
+    def found(arena: Arena) -> dict[str, Any]:
         entries = {f"{entry.decision.ref.id}.{entry.event}": entry.by for entry in arena.ground.store.journal}
         return {step: entries.get(step) for step in steps}
 
     return Fact("done by", found, dict.fromkeys(steps, who))
 
 
-# --- selectors: what a handler looks up before it fires -----------------------------------------------------------------
+# --- selectors: what a handler looks up before it fires ---------------------------------------------------------------
 
 
 def undecided(kernel: Kernel) -> tuple[str, ...]:
@@ -327,7 +358,7 @@ def oldest(kernel: Kernel) -> str | None:
     return next(iter(undecided(kernel)), None)
 
 
-def of_call(call: str) -> Any:
+def of_call(call: str) -> Callable[[Kernel], str | None]:
     """The undecided card that asks for a call."""
 
     def found(kernel: Kernel) -> str | None:
