@@ -3,7 +3,7 @@
 import gc
 import sys
 from collections.abc import Iterator
-from enum import Enum
+from enum import Enum, StrEnum
 from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, cast
@@ -22,17 +22,23 @@ __all__ = ["check"]
 Format = Enum("Format", {name: name for name in (*FORMATS, "journal")})  # type: ignore[misc]
 
 
-class Output(str, Enum):
+class Output(StrEnum):
     text = "text"
     json = "json"
 
 
 def check(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Traces: files, folders, journals, or - for standard input.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Traces: files, folders, journals, or - for standard input.")
+    ],
     format: Annotated[Format | None, typer.Option(help="The reader to use; found by itself when left out.")] = None,
     output: Annotated[Output, typer.Option(help="text for a person, json for a program.")] = Output.text,
-    require_complete: Annotated[bool, typer.Option("--require-complete", help="An incomplete trace fails, too.")] = False,
-    allow_unreadable: Annotated[bool, typer.Option("--allow-unreadable", help="What cannot be read does not fail.")] = False,
+    require_complete: Annotated[
+        bool, typer.Option("--require-complete", help="An incomplete trace fails, too.")
+    ] = False,
+    allow_unreadable: Annotated[
+        bool, typer.Option("--allow-unreadable", help="What cannot be read does not fail.")
+    ] = False,
 ) -> None:
     """Judge traces by the machines: lawful, and if not, at which line, by which rule, and why.
 
@@ -74,7 +80,9 @@ def _judge(path: str, format: str | None) -> Iterator[Judged | None]:
             yield from _one(str(file), source, file, format, named=not Path(path).is_dir())
 
 
-def _one(name: str, source: BufferedReader, path: Path | None, format: str | None, *, named: bool) -> Iterator[Judged | None]:
+def _one(
+    name: str, source: BufferedReader, path: Path | None, format: str | None, *, named: bool
+) -> Iterator[Judged | None]:
     try:
         found = open_source(name, source, path, format)
     except BadInput as bad:

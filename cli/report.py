@@ -29,7 +29,9 @@ def visible(text: str) -> str:
 def as_json(judged: Iterable[Judged], verdict: Verdict) -> str:
     """One object for all traces; its form is public, see docs/compatibility.md."""
     traces = [_trace(one) for one in judged]
-    return json.dumps({"schema": 1, "tool": f"leverframe {__version__}", "verdict": verdict, "traces": traces}, indent=1)
+    return json.dumps(
+        {"schema": 1, "tool": f"leverframe {__version__}", "verdict": verdict, "traces": traces}, indent=1
+    )
 
 
 def _trace(judged: Judged) -> dict[str, Any]:
@@ -58,7 +60,7 @@ def _violation(violation: Violation) -> dict[str, Any]:
 
 
 def as_text(judged: Judged) -> Iterator[str]:
-    """The lines for a person: the verdict, and for each violation where, which rule, what was seen, what was allowed."""
+    """The lines for a person: the verdict, and for each violation where, which rule, what was seen and allowed."""
     report = judged.report
     name = visible(judged.source)
     if report.trace and report.trace not in judged.source:

@@ -12,7 +12,9 @@ __all__ = ["explain", "rules"]
 
 
 def rules(
-    machines: Annotated[list[str] | None, typer.Argument(metavar="[MACHINE...]", help="All machines when none is named.")] = None,
+    machines: Annotated[
+        list[str] | None, typer.Argument(metavar="[MACHINE...]", help="All machines when none is named.")
+    ] = None,
 ) -> None:
     """List every rule with its sentence and the machines that hold it."""
     held: dict[str, list[str]] = {}
@@ -26,7 +28,9 @@ def rules(
         typer.echo(f"{name:<{width}}  {why[name]}  ({', '.join(held[name])})")
 
 
-def explain(rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's name, as a report gives it.")]) -> None:
+def explain(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's name, as a report gives it.")],
+) -> None:
     """Say what a rule protects, and where: which guards, states and debts carry it."""
     tables = [machine.table for machine in MACHINES.values() if rule in machine.table.rules]
     if not tables:
@@ -52,7 +56,9 @@ def _places(table: Table, rule: str) -> list[str]:
         if no.rule.name == rule:
             refused.setdefault(state, []).append(event)
     lines += [f"refuses in {state}: {', '.join(events)}" for state, events in refused.items()]
-    lines += [f"settled in {state}: {event}" for (state, event), settled in table.settled.items() if settled.name == rule]
+    lines += [
+        f"settled in {state}: {event}" for (state, event), settled in table.settled.items() if settled.name == rule
+    ]
     lines += [f"owed by {state}" for state, debt in table.owes.items() if debt.rule == rule]
     checks = (*table.invariants, *table.step_invariants)
     lines += [f"holds always: {check.name}" for check in checks if check.rule and check.rule.name == rule]

@@ -12,12 +12,17 @@ __all__ = ["show"]
 
 
 def show(
-    machines: Annotated[list[str] | None, typer.Argument(metavar="[MACHINE...]", help="All machines, a line each, when none is named.")] = None,
+    machines: Annotated[
+        list[str] | None, typer.Argument(metavar="[MACHINE...]", help="All machines, a line each, when none is named.")
+    ] = None,
 ) -> None:
     """Show machines as text: transitions with their guards, refusals by rule, debts."""
     if not machines:
         for table in pick(MACHINES, []):
-            typer.echo(f"{table.name:<18} {len(table.states) - 1:>2} states  {len(table.events):>2} events  {table.doc.splitlines()[0]}")
+            typer.echo(
+                f"{table.name:<18} {len(table.states) - 1:>2} states  {len(table.events):>2} events  "
+                f"{table.doc.splitlines()[0]}"
+            )
         return
     for table in pick(MACHINES, machines):
         for line in describe(table):
@@ -36,7 +41,11 @@ def describe(table: Table) -> list[str]:
                 for way in ways:
                     guards = ", ".join(guard.rule.name for guard in way.guards if guard.rule)
                     lines.append(f"  {event} -> {way.target.id}" + (f"  if {guards}" if guards else ""))
-        lines += [f"  {event} is settled  ({rule.name})" for (source, event), rule in table.settled.items() if source == state.id]
+        lines += [
+            f"  {event} is settled  ({rule.name})"
+            for (source, event), rule in table.settled.items()
+            if source == state.id
+        ]
         refused: dict[str, list[str]] = {}
         for (source, event), no in table.refusals.items():
             if source == state.id:

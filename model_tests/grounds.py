@@ -14,7 +14,7 @@ from ..adapters.stores.sqlite import SQLiteStore
 from ..machines.checking import Record, Recorded
 from ..machines.kernel import MemoryStore, Ref, Snapshot, Table
 from ..machines.kernel.payloads import plain
-from ..machines.kernel.store import Entry, Store, Transaction
+from ..machines.kernel.store import Entry, Transaction
 from .generate.schedule import Watch
 
 __all__ = ["BatonLock", "MemoryGround", "NoLock", "Pointed", "SQLiteGround"]

@@ -52,6 +52,8 @@ def test_commands_in_the_documents_print_what_stands_there(monkeypatch: pytest.M
 
 
 def test_every_command_is_shown_in_the_documents() -> None:
-    shown = {shlex.split(command)[1] for document in documents() for command, _ in sessions(document.read_text("utf-8"))}
+    shown = {
+        shlex.split(command)[1] for document in documents() for command, _ in sessions(document.read_text("utf-8"))
+    }
     group = typer.main.get_command(app)
     assert sorted(set(group.commands) - shown) == []  # type: ignore[attr-defined]

@@ -39,7 +39,9 @@ def as_case(row: Row, state: State, event: Any) -> Case:
 SINGLE = [one for row in cases() for one in single(row)]
 
 
-@pytest.mark.parametrize(("row", "state", "event"), SINGLE, ids=[f"{row.id}-{state.id}-{event.name}" for row, state, event in SINGLE])
+@pytest.mark.parametrize(
+    ("row", "state", "event"), SINGLE, ids=[f"{row.id}-{state.id}-{event.name}" for row, state, event in SINGLE]
+)
 def test_a_row_comes_out_as_its_table_says(row: Row, state: State, event: Any) -> None:
     case = as_case(row, state, event)
     decision = step(row.machine.table, case.snapshot, case.request, case.by, case.links)

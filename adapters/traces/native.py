@@ -55,7 +55,9 @@ _PHASES = (None, "invoke", "return")
 
 def detect(first: Mapping[str, Any]) -> bool:
     """Whether the first record of a file is ours."""
-    return "leverframe" in first or ("machine" in first and "id" in first and not {"event", "state", "data"}.isdisjoint(first))
+    return "leverframe" in first or (
+        "machine" in first and "id" in first and not {"event", "state", "data"}.isdisjoint(first)
+    )
 
 
 def read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[Begin | Recorded]:
@@ -93,7 +95,9 @@ def _begin(number: int, line: bytes, name: str) -> Begin:
     except (msgspec.DecodeError, RecursionError) as wrong:
         raise _bad(number, line, wrong) from None
     if header.leverframe != 1 or header.order not in ("total", "actor"):
-        raise BadInput(f"line {number}: this header is of another version: expected leverframe 1 and order total or actor")
+        raise BadInput(
+            f"line {number}: this header is of another version: expected leverframe 1 and order total or actor"
+        )
     return Begin(header.trace or name, header.complete, header.order == "total")
 
 

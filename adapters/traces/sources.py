@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from ...machines.checking import Begin, Recorded, Torn
+from ...machines.checking import Begin, Recorded
 from ...machines.kernel import BadInput
 from . import journal, native, turnstone
 from .lines import numbered
@@ -28,7 +28,9 @@ class Format:
     read: Callable[[Iterable[tuple[int, bytes]], str], Iterator[Begin | Recorded]]
 
 
-FORMATS: Mapping[str, Format] = {format.NAME: Format(format.NAME, format.detect, format.read) for format in (native, turnstone)}
+FORMATS: Mapping[str, Format] = {
+    format.NAME: Format(format.NAME, format.detect, format.read) for format in (native, turnstone)
+}
 
 
 @attrs.frozen
@@ -44,7 +46,13 @@ def files(path: Path) -> tuple[Path, ...]:
     """The file itself, or every file below a folder, in order; hidden ones are left out."""
     if not path.is_dir():
         return (path,)
-    return tuple(sorted(file for file in path.rglob("*") if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)))
+    return tuple(
+        sorted(
+            file
+            for file in path.rglob("*")
+            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        )
+    )
 
 
 def open_source(name: str, source: BufferedReader, path: Path | None, format: str | None = None) -> Source:

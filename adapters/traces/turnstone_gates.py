@@ -19,6 +19,7 @@ from .turnstone_scene import Card, Click, GateCall, Scene, Thread, Turn
 __all__ = ["Gates"]
 
 _MOST = 51
+_OVER = ("gate_returned", "gate_raised")
 _BUDGET = "__budget_override__"
 
 
@@ -28,8 +29,8 @@ class Gates:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.run = scene.run
-        self._confidence: dict[str, float | None] = {}
-        """Of the last live verdict on each raw call id."""
+        self._confidence: dict[str, int | None] = {}
+        """Of the last live verdict on each raw call id, in thousandths."""
         self.rows: Mapping[str, Callable[[Row, Thread], None]] = {
             "lease_requested": self.requested,
             "lease_granted": self.granted,
@@ -106,7 +107,8 @@ class Gates:
     def entered(self, row: Row, thread: Thread) -> None:
         items, turn = row.tables("items"), self.scene.owner(thread)
         batch = thread.batches[-1] if thread.batches else None
-        card = next((later.text("cycle_id") for later in self.scene.ahead(row) if later.op == "cycle_registered"), None)
+        asked = next(self.run.within(row, "cycle_registered", *_OVER), None)
+        card = asked.text("cycle_id") if asked else None
         gate = GateCall(thread.fresh("gate"), row, turn, items, batch, card)
         thread.gates.append(gate)
         links = {"session": turn.session if turn else self.scene.session(thread), "cycle": card}
@@ -127,7 +129,7 @@ class Gates:
         """The batch and the captured options. Smart options stand in the row only where all items agree on them."""
         pending = _pending(gate.items)
         ids = [item.get("call_id") for item in pending]
-        told = (later for later in self.scene.ahead(gate.entered) if later.op == "tool_info_published")
+        told = self.run.within(gate.entered, "tool_info_published", *_OVER)
         shown = [item for later in told for item in later.tables("items")]
         options: dict[str, Any] = {
             "items": min(len(gate.items), _MOST),
@@ -166,7 +168,7 @@ class Gates:
         gate.policed = True
         answer: dict[str, Any] = {}
         if shows is not None:
-            failed = {item.get("call_id") for item in gate.items if item.get("error")}
+            failed = [item.get("call_id") for item in gate.items if item.get("error")]
             items = shows.tables("items")
             allowed = sum(item.get("auto_approve_reason") == "policy" for item in items)
             denied = sum(bool(item.get("error")) and item.get("call_id") not in failed for item in items)
@@ -181,8 +183,8 @@ class Gates:
         if not thread.gates:
             return
         gate = thread.gates[-1]
-        shows = ("tool_info_published", "approve_request_published")
-        self._policed(row, thread, next((later for later in self.scene.ahead(gate.entered) if later.op in shows), None))
+        shows = self.run.later(row, "tool_info_published", "approve_request_published", *_OVER)
+        self._policed(row, thread, shows if shows and shows.op not in _OVER else None)
         gate.waiting = row
         self.run.at(row, "gate", gate.id, "smart_start")
 
@@ -198,15 +200,14 @@ class Gates:
         if not gate.timely:
             self.run.over(since, row, "gate", gate.id, "smart_deadline")
             return
-        lowest: float | None = 1.0
-        for call in row.texts("call_ids"):
-            found = self._confidence.get(call)
-            lowest = None if lowest is None or found is None else min(lowest, found)
-        self.run.over(since, row, "gate", gate.id, "smart_ready", {"confidence": _thousandths(lowest)})
+        found = [self._confidence.get(call) for call in row.texts("call_ids")]
+        known = [confidence for confidence in found if confidence is not None]
+        lowest = min(known, default=None) if len(known) == len(found) else None
+        self.run.over(since, row, "gate", gate.id, "smart_ready", {"confidence": lowest})
 
     def verdict(self, row: Row, thread: Thread) -> None:
         verdict = row.table("verdict")
-        self._confidence[str(verdict.get("call_id"))] = verdict.get("confidence")
+        self._confidence[str(verdict.get("call_id"))] = _thousandths(verdict.get("confidence"))
 
     def gate_over(self, row: Row, thread: Thread) -> None:
         if not thread.gates:
@@ -245,11 +246,9 @@ class Gates:
 
     def _card(self, row: Row, thread: Thread) -> Card | None:
         """The cycle that a click means: the one it claims, else the one it names, else the last with its call."""
-        for later in self.run.after(row):
-            if later.op in ("resolve_returned", "resolve_raised"):
-                break
-            if later.op == "cycle_claimed":
-                return self.scene.cards.get(later.text("cycle_id") or "")
+        taken = next(self.run.within(row, "cycle_claimed", "resolve_returned", "resolve_raised"), None)
+        if taken is not None:
+            return self.scene.cards.get(taken.text("cycle_id") or "")
         named, raw = row.text("cycle_id"), row.text("call_id")
         if named is not None:
             return self.scene.cards.get(named)

@@ -94,8 +94,7 @@ class Guards:
 
     def _end(self, row: Row) -> Row:
         """How the evaluation ends; where the recording does before it, the row itself, which says nothing of it."""
-        ends = ("guard_end", "guard_raised")
-        return row if row.op in ends else next((later for later in self.run.after(row) if later.op in ends), row)
+        return row if row.op == "guard_end" else self.run.later(row, "guard_end", "guard_raised") or row
 
     def _admitted(self, row: Row, guard: GuardCall) -> None:
         if guard.admitted:

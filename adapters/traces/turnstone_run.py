@@ -4,6 +4,7 @@ A run is read whole, because some rows only say that something is over: the invo
 row of the same thread. Nothing here knows an event or a rule.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -77,33 +78,60 @@ class Run:
     def __init__(self, rows: tuple[Row, ...]) -> None:
         self.rows = rows
         self._records: list[list[Record]] = [[] for _ in rows]
-        self._threads: dict[str, list[Row]] = {}
-        self._place: list[int] = []
+        self._last: dict[str, Row] = {}
+        self._before: list[Row] = []
+        self._since: list[Row] = []
+        self._report: list[Row | None] = [None] * len(rows)
+        self._places: dict[tuple[str | None, str], list[int]] = {}
         self._calls = 0
         for row in rows:
-            thread = self._threads.setdefault(row.thread, [])
-            self._place.append(len(thread))
-            thread.append(row)
+            before = self._last.get(row.thread)
+            self._before.append(before or rows[0])
+            self._since.append(self._since[before.index] if before and _is_part(before) else before or rows[0])
+            self._last[row.thread] = row
+            for place in ((row.thread, row.op), (None, row.op)):
+                self._places.setdefault(place, []).append(row.index)
+        reports: dict[str, Row] = {}
+        for row in reversed(rows):
+            self._report[row.index] = reports.get(row.thread)
+            if not _is_part(row):
+                reports[row.thread] = row
 
     def before(self, row: Row) -> Row:
         """The thread's previous row; where there is none, the first row of the run."""
-        place = self._place[row.index]
-        return self._threads[row.thread][place - 1] if place else self.rows[0]
+        return self._before[row.index]
 
     def since(self, row: Row) -> Row:
         """The thread's previous row that is no part of what this row reports."""
-        found = self.before(row)
-        while found.index and found.thread == row.thread and _is_part(found):
-            found = self.before(found)
-        return found
-
-    def after(self, row: Row) -> Iterator[Row]:
-        """The later rows of the same thread."""
-        yield from self._threads[row.thread][self._place[row.index] + 1 :]
+        return self._since[row.index]
 
     def report(self, row: Row) -> Row | None:
         """The next row of the thread that this row can be a part of; None where the recording ends before it."""
-        return next((later for later in self.after(row) if not _is_part(later)), None)
+        return self._report[row.index]
+
+    def later(self, row: Row, *ops: str) -> Row | None:
+        """The thread's next row of one of some kinds."""
+        found = [place[at] for op in ops if (at := bisect_right(place := self._place(row, op), row.index)) < len(place)]
+        return self.rows[min(found)] if found else None
+
+    def within(self, row: Row, op: str, *ends: str) -> Iterator[Row]:
+        """The thread's later rows of a kind, up to the next of some other kinds."""
+        place, end = self._place(row, op), self.later(row, *ends)
+        for at in range(bisect_right(place, row.index), len(place)):
+            if end is not None and place[at] > end.index:
+                return
+            yield self.rows[place[at]]
+
+    def meanwhile(self, row: Row, op: str, end: Row | None) -> Iterator[Row]:
+        """The later rows of a kind on any thread, up to another row."""
+        place = self._places.get((None, op), [])
+        for at in range(bisect_right(place, row.index), len(place)):
+            if end is not None and place[at] > end.index:
+                return
+            yield self.rows[place[at]]
+
+    def _place(self, row: Row, op: str) -> list[int]:
+        return self._places.get((row.thread, op), [])
 
     def at(
         self, row: Row, machine: str, id: str, event: str, payload: Mapping[str, Any] | None = None, **more: Any

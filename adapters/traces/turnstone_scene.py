@@ -15,7 +15,6 @@ from .turnstone_run import Row, Run
 __all__ = ["Batch", "Card", "Click", "GateCall", "GuardCall", "Scene", "Span", "Thread", "Turn"]
 
 _UNNAMED = "session"
-_OVER = {"tools_begin": ("tools_end", "tools_raised"), "gate_entered": ("gate_returned", "gate_raised")}
 
 
 @attrs.define(eq=False)
@@ -224,10 +223,3 @@ class Scene:
         if any(span.ended is None or span.ended.index >= since.index for span in spans):
             return None
         return len(spans)
-
-    def ahead(self, row: Row) -> Iterator[Row]:
-        """The later rows of a thread up to the end of what this row began."""
-        for later in self.run.after(row):
-            yield later
-            if later.op in _OVER.get(row.op, ()):
-                return

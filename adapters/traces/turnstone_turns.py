@@ -13,10 +13,11 @@ staged for a call of a failed turn; `guard_returned`, when the output guard is o
 `debt_timeout`, `debt_settled` and `tickets_unsettled`, of which one or two end a soft close that gave up.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...machines.checking import Record
+from ...machines.toolcall import Reason
 from .turnstone_run import Row
 from .turnstone_scene import Batch, Scene, Thread, Turn
 
@@ -30,12 +31,10 @@ _COMMITS = {
     "_fold_tool_batch": "fold",
 }
 """What a commit allows; one of another name is taken for the kind that is refused least."""
-_ACCEPTED, _CLEARED, _FOLDED, _CANCELLED = (
-    "_commit_model_result",
-    "_publish_post_approval",
-    "_fold_tool_batch",
-    "_finalize_cancelled_generation",
-)
+_REASONS = [reason.value for reason in Reason]
+_ACCEPTED = "_commit_model_result"
+_CLEARED = "_publish_post_approval"
+_CANCELLED = "_finalize_cancelled_generation"
 
 
 class Turns:
@@ -89,7 +88,8 @@ class Turns:
             return
         turn.over = True
         current = row.count("current")
-        raised = any(later.op == "send_raised" for later in self._until(row, "send_returned", "send_raised"))
+        sent = self.run.later(row, "send_returned", "send_raised")
+        raised = sent is not None and sent.op == "send_raised"
         ended = "exit_cancelled" if turn.cancelled else "exit_failed" if raised else "exit_ok"
         self._turn(turn, ended if current in (None, turn.number) else "superseded", self.run.since(row), row)
 
@@ -141,15 +141,14 @@ class Turns:
         turn.batch = Batch(turn, calls)
         thread.batches.append(turn.batch)
         self._turn(turn, "tools_admitted", since, row)
-        cards = {raw: card for card, asked in self._cards(row) for raw in asked}
+        cards = {
+            raw: later.text("cycle_id")
+            for later in self.run.within(row, "cycle_registered", "tools_end", "tools_raised")
+            for raw in later.texts("call_ids")
+        }
         for raw, id in calls.items():
             links = {"session": turn.session, "generation": turn.id, "cycle": cards.get(raw)}
             self.run.over(since, row, "toolcall", id, "start", links=links)
-
-    def _cards(self, row: Row) -> Iterator[tuple[str | None, tuple[str, ...]]]:
-        for later in self.scene.ahead(row):
-            if later.op == "cycle_registered":
-                yield later.text("cycle_id"), later.texts("call_ids")
 
     def _cleared(self, batch: Batch, since: Row, row: Row) -> None:
         """The post-approval commit lets through, or turns away, what the gate before it answered."""
@@ -163,8 +162,9 @@ class Turns:
                 continue
             batch.cleared.add(raw)
             if "auto_approve_reason" in item:
-                reason = {"reason": item["auto_approve_reason"]}
-                self.run.over(since, row, "toolcall", call, "bypassed", reason)
+                reason = item["auto_approve_reason"]
+                known = {"reason": reason if reason in _REASONS else None}
+                self.run.over(since, row, "toolcall", call, "bypassed", known)
             elif item.get("needs_approval"):
                 self.run.over(since, row, "toolcall", call, "approved")
             self.run.hidden(row, "toolcall", call, "execute")
@@ -187,11 +187,8 @@ class Turns:
 
     def _reviewed(self, row: Row, batch: Batch) -> bool:
         """Whether the output guard looks at the results of a batch, on whatever thread, before they are folded."""
-        report = next((later for later in self.run.after(row) if later.op == "commit"), None)
-        for later in self.run.rows[row.index : report.index if report else None]:
-            if later.op == "guard_begin" and later.count("generation") == batch.turn.number:
-                return True
-        return False
+        begun = self.run.meanwhile(row, "guard_begin", self.run.later(row, "commit"))
+        return any(later.count("generation") == batch.turn.number for later in begun)
 
     def tools_over(self, row: Row, thread: Thread) -> None:
         if thread.batches:
@@ -229,13 +226,6 @@ class Turns:
             if turn.batch and call in writes and raw not in turn.batch.written:
                 turn.batch.written.add(raw)
                 self.run.back(row, writes.pop(call))
-                return
-
-    def _until(self, row: Row, *ops: str) -> Iterator[Row]:
-        """The thread's later rows up to the first of some kinds, that one included."""
-        for later in self.run.after(row):
-            yield later
-            if later.op in ops:
                 return
 
     # --- the end of turns -------------------------------------------------------------------------------------------
@@ -293,7 +283,7 @@ class Turns:
 
     def force_called(self, row: Row, thread: Thread) -> None:
         turn = self.scene.named(row)
-        answer = next((later for later in self.run.after(row) if later.op == "force_abandon_returned"), None)
+        answer = self.run.later(row, "force_abandon_returned")
         calls: list[Record] = []
         if turn is not None and (answer is None or answer.flag("abandoned")):
             number = {"number": turn.number}

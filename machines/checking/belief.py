@@ -40,7 +40,7 @@ class Belief:
         self.cells = tuple(dict.fromkeys(cell for cell, _ in self.candidates))
         self.sole = self.cells[0] if len(self.candidates) == 1 and not self.candidates[0][1] else None
         self.shaded = shaded
-        """Some of it is open because the trace does not show what it depends on."""
+        """Which of its cells it is in depends on something that the trace does not show, not on its order alone."""
         self.unborn = any(cell.state is table.absent for cell in self.cells)
         self.final = all(cell.state.final for cell in self.cells)
         self.owing = all(str(cell.state.id) in table.owes for cell in self.cells)
@@ -107,8 +107,7 @@ class Beliefs:
 
     def of(self, candidates: Iterable[Candidate], shaded: bool = False) -> Belief:
         widest = _widest(frozenset(candidates))
-        cells = {cell for cell, _ in widest}
-        key = (widest, shaded and (len(cells) != 1 or any(cell.dark for cell in cells)))
+        key = (widest, shaded and len({cell for cell, _ in widest}) != 1)
         found = self._beliefs.get(key)
         if found is None:
             found = self._beliefs[key] = Belief(self.table, widest, self._count, key[1])

@@ -15,7 +15,7 @@ from ..kernel.table import Table
 from .belief import Cell
 from .dark import is_dark
 from .instance import Call, Instance
-from .possible import Ask, outcomes
+from .possible import Ask, nearest, outcomes
 
 __all__ = ["Blame", "explain", "observed", "observed_data"]
 
@@ -52,25 +52,22 @@ def observed_data(cell: Cell, table: Table, data: Mapping[str, Any]) -> Any:
 
 
 def explain(instance: Instance, call: Call, ask: Callable[[Instance, Call], Ask]) -> Blame:
-    """Name the nearest refusal of an event over all candidates of its instance.
-
-    Fewest false guards first, a guard before "not in this state", then the order in which the states are declared.
-    """
+    """Name the nearest refusal of an event over all candidates of its instance, in the order of the states."""
     table, asked = instance.lane.silent, ask(instance, call)
     refusals: list[Refused] = []
     for cell in instance.belief.cells:
         refusals += outcomes(table, cell, asked, lambda state, data, memory: Cell(state, data, memory)).refused
     if not refusals:
         return Blame("refused-without-cause", f"{call.request.name} had no effect", instance.belief.states(), (), (), instance.state_line)
-    nearest = min(refusals, key=lambda refused: (not refused.failed, len(refused.failed)))
-    failed = tuple((fault.guard, _shown(fault)) for fault in nearest.failed)
+    blamed = nearest(refusals)
+    failed = tuple((fault.guard, _shown(fault)) for fault in blamed.failed)
     return Blame(
-        nearest.rule,
-        nearest.message.replace(f"{table.name} ?", str(instance.ref)),
+        blamed.rule,
+        blamed.message.replace(f"{table.name} ?", str(instance.ref)),
         instance.belief.states(),
         failed,
-        nearest.expected,
-        _because(instance, call, nearest),
+        blamed.expected,
+        _because(instance, call, blamed),
     )
 
 
@@ -89,11 +86,15 @@ def _shown(fault: Failed) -> str:
     return ", ".join(f"{name}={_value(value)}" for name, value in fault.saw.items())
 
 
+def _count(count: int | range) -> str:
+    return str(count) if isinstance(count, int) else f"{count[0]}..{count[-1]}"
+
+
 def _value(value: Any) -> str:
     if is_dark(value):
         return "?"
     if isinstance(value, Seen):
-        tallies = "".join(f" {name}={count}" for name, count in value.tallies.items())
+        tallies = "".join(f" {name}={_count(count)}" for name, count in value.tallies.items())
         return f"{value.state.id} {_value(value.data)}{tallies}"
     if attrs.has(type(value)):
         fields = attrs.asdict(value, recurse=False).items()

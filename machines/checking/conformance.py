@@ -4,7 +4,7 @@ Hidden moves, open calls and unknown fields are one mechanism: the set of candid
 sets are narrowed by what was accepted and never multiplied, so a violation is reported only when no candidate is left.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -14,10 +14,9 @@ from ..kernel.links import Seen
 from ..kernel.machine import Machine
 from .belief import Belief, Candidate, Cell
 from .blame import Blame, explain, observed, observed_data
-from .dark import dark_fields
 from .instance import FAR, Call, Count, Instance
-from .lane import Lane, Plan, Result, parsed
-from .possible import Ask, outcomes
+from .lane import Closure, Lane, Plan, Result, parsed
+from .possible import Ask, Counts, Possible, chance_of, outcomes, rules_of, said_of
 from .record import Begin, Recorded, Report, Verdict, Violation
 from .toomany import TooMany
 
@@ -45,6 +44,8 @@ class Checker:
         self.not_checked = set(begin.not_checked)
         self.undecided = ""
         self.events = 0
+        self.moves = 0
+        """Changes of instances that somebody's open call may read."""
         self.actors: set[str | None] = set()
         self.loose = False
         """Whether anything counts of which the trace does not show where."""
@@ -108,6 +109,8 @@ class Checker:
             happened = record.event is not None and record.outcome != "refused" and record.phase is None
             if not happened or record.event != "start":
                 self._slice(instance, lane.beliefs.slice if happened else lane.beliefs.anything)
+                unborn = lane.table.refusals.get(("absent", record.event or ""))
+                self.not_checked |= {unborn.rule.name} if happened and unborn else set()
         return instance
 
     def _find(self, machine: str, id: str) -> Instance:
@@ -145,7 +148,8 @@ class Checker:
         if result is None:
             result = self._work_out(instance, self._call(lane, instance, record, plan), refused)
             if result.after is None and not (refused and self._otherwise_refused(instance, record, plan.name)):
-                self._impossible(instance, record, self._call(lane, instance, record, plan), refused)
+                rule = self._impossible(instance, record, self._call(lane, instance, record, plan), refused)
+                self.not_checked |= result.open - {rule}
                 return
             if key is not None and result.after is not None:
                 lane.memo[key] = result
@@ -266,64 +270,52 @@ class Checker:
         )
 
     def _ask(self, instance: Instance, call: Call) -> Ask:
-        links = {}
-        for name in instance.table.links:
+        """What an event may see."""
+        links: dict[str, Any] = {}
+        shaded = set()
+        for name, _, _ in instance.lane.plans[call.request.name].links:
             target = call.links.get(name, UNKNOWN)
             if isinstance(target, Instance):
                 self._settle(target)
                 links[name] = tuple(value for _, value in self._alternatives(target))
+                shaded |= {name} if target.belief.shaded else set()
             else:
                 links[name] = (target,)
-        tallies = {
-            name: (UNKNOWN,) if most - least > _WIDE else range(least, most + 1)
-            for name, (least, most, _) in zip(instance.table.tallies, self._tallies(instance), strict=True)
-        }
-        return Ask(call.request, call.by, links, tallies)
+        tallies: dict[str, Sequence[Any]] = {}
+        for name, (least, most, open_) in zip(instance.table.tallies, self._tallies(instance), strict=True):
+            tallies[name] = (UNKNOWN,) if most - least > _WIDE else range(least, most + 1)
+            shaded |= {name} if open_ else set()
+        return Ask(call.request, call.by, links, tallies, frozenset(shaded))
 
     def _work_out(self, instance: Instance, call: Call, refused: bool) -> Result:
         """Let every candidate take the event: the belief after, the links as narrowed, the rules left open."""
         lane, ask = instance.lane, self._ask(instance, call)
         after: set[Candidate] = set()
         used: dict[str, set[int]] = {}
-        against: set[str] = set()
-        unasked: set[str] = set()
-        taken, shaded = False, self._shaded(instance, call)
+        found: dict[Candidate, Possible] = {}
         for cell, done in instance.belief.candidates:
-            found = outcomes(lane.silent, cell, ask, lane.beliefs.cell)
-            shaded, taken = shaded or found.dark, taken or bool(found.after)
-            unasked |= found.unasked
-            for no in found.refused:
-                against |= {no.rule, *(failed.rule for failed in no.failed)}
+            one = found[cell, done] = outcomes(lane.silent, cell, ask, lane.beliefs.cell)
             if refused:
-                if found.refused:
-                    after.add((cell, done))
+                after |= {(cell, done)} if one.refused else set()
                 continue
-            for reached, chosen in found.after.items():
+            for reached, chosen in one.after.items():
                 after.add((reached, done))
                 for link, indexes in chosen.items():
                     used.setdefault(link, set()).update(indexes)
         if len(after) > _BUDGET:
             raise TooMany(f"{len(after)} candidates")
         if not after:
-            return Result(None)
-        narrowed = self._narrow(call, used)
+            dark = not refused and (instance.belief.shaded or any(one.dark for one in found.values()))
+            return Result(None, open=frozenset(rules_of(found.values())) if dark else frozenset())
+        shaded = instance.belief.shaded or (not refused and any(one.split for one in found.values()))
+        chance = chance_of(found, instance.belief.shaded)
         if refused:
-            against, unasked = {"refused-without-cause"} if taken else set(), set()
-        open_rules = frozenset((against if shaded else set()) | unasked)
-        return Result(lane.beliefs.of(after, shaded), narrowed, open_rules, bool(narrowed or open_rules))
-
-    def _shaded(self, instance: Instance, call: Call) -> bool:
-        """Whether anything that the event reads is open because the trace does not show it."""
-        plan = instance.lane.plans[call.request.name]
-        if instance.belief.shaded or (plan.tallies and any(open_ for _, _, open_ in self._tallies(instance))):
-            return True
-        for name, _, _ in plan.links:
-            target = call.links.get(name, UNKNOWN)
-            if target is UNKNOWN:
-                return True
-            if target is not None and (target.belief.shaded or any(open_ for _, _, open_ in self._tallies(target))):
-                return True
-        return False
+            open_rules = set() if chance.surely_refusable else {"refused-without-cause"}
+        else:
+            open_rules = {rule for one in found.values() for rule in one.unasked}
+            open_rules |= set() if chance.sure else chance.doubts
+        narrowed = self._narrow(call, used)
+        return Result(lane.beliefs.of(after, shaded), narrowed, frozenset(open_rules), bool(narrowed or open_rules))
 
     def _narrow(self, call: Call, used: Mapping[str, set[int]]) -> tuple[tuple[str, Belief], ...]:
         narrowed = []
@@ -343,7 +335,12 @@ class Checker:
             return ((None, UNKNOWN),)
         tallies = self._tallies(target)
         countable = all(most - least <= _WIDE for least, most, _ in tallies)
-        names, counts = target.table.tallies, [range(least, most + 1) for least, most, _ in tallies if countable]
+        counts: dict[str, Any] = {
+            name: least if least == most else range(least, most + 1)
+            for name, (least, most, _) in zip(target.table.tallies, tallies, strict=True)
+        }
+        open_ = frozenset(name for name, (_, _, shaded) in zip(counts, tallies, strict=True) if shaded)
+        shown = counts if all(least == most for least, most, _ in tallies) else Counts(counts, open_)
         values: list[tuple[Cell | None, Any]] = []
         for cell in target.belief.cells:
             if cell.state is target.table.absent:
@@ -351,16 +348,18 @@ class Checker:
             elif cell.data is UNKNOWN or not countable:
                 values.append((cell, UNKNOWN))
             else:
-                for numbers in product(*counts):
-                    values.append((cell, Seen(cell.state, cell.data, dict(zip(names, numbers, strict=True)))))
+                values.append((cell, Seen(cell.state, cell.data, shown)))
         return tuple(values)
 
-    def _impossible(self, instance: Instance, record: Recorded, call: Call, refused: bool) -> None:
+    def _impossible(self, instance: Instance, record: Recorded, call: Call, refused: bool) -> str:
+        """Report what no candidate can have done; returns the rule."""
         if refused:
             why = f"{call.request.name} is said to be refused, and {instance.ref} would have taken it"
-            self._violate(instance, record, _plainly("refused-without-cause", why, instance))
+            blame = _plainly("refused-without-cause", why, instance)
         else:
-            self._violate(instance, record, explain(instance, call, self._ask))
+            blame = explain(instance, call, self._ask)
+        self._violate(instance, record, blame)
+        return blame.rule
 
     def _repeated(self, instance: Instance, record: Recorded, name: str) -> bool:
         """A known event id: the same event again changes nothing, another one under it is refused."""
@@ -397,6 +396,7 @@ class Checker:
         if call.request.name == "start":
             self._attach(instance, record.links or _NONE)
         busy = instance.occupied()
+        busy.settled = -1
         kind = busy.open(call)
         if record.call is not None:
             busy.calls[record.call] = kind
@@ -415,11 +415,12 @@ class Checker:
             raise BadInput(f"call {record.call!r} of {instance.ref} returns and was never invoked")
         self._settle(instance)
         call = busy.kinds[kind]
-        refused = record.outcome == "refused"
+        lapsed = record.outcome == "lapsed"
+        refused = lapsed or record.outcome == "refused"
         kept: set[Candidate] = set()
         for cell, done in instance.belief.candidates:
             times = dict(done)
-            if refused and call.refusable and times.get(kind, 0) < call.invoked:
+            if refused and (lapsed or call.chance.refusable) and times.get(kind, 0) < call.invoked:
                 kept.add((cell, done))
             elif not refused and times.get(kind, 0) > 0:
                 times[kind] -= 1
@@ -427,8 +428,13 @@ class Checker:
         if refused and self._otherwise_refused(instance, record, call.request.name):
             kept |= {(cell, done) for cell, done in instance.belief.candidates if dict(done).get(kind, 0) < call.invoked}
         if not kept:
-            self._impossible(instance, record, call, refused)
+            open_rules = call.chance.doubts | self._work_out(instance, call, refused).open
+            self.not_checked |= open_rules - {self._impossible(instance, record, call, refused)}
             return
+        if not refused:
+            self.not_checked |= frozenset() if call.chance.sure else call.chance.doubts
+        elif not (lapsed or call.chance.surely_refusable):
+            self.not_checked.add("refused-without-cause")
         busy.close(kind)
         changed = instance.lane.beliefs.of(kept, instance.belief.shaded)
         if changed is not instance.belief:
@@ -440,7 +446,7 @@ class Checker:
     def _settle(self, instance: Instance) -> None:
         """Let every open call happen wherever it can, as linked instances are now; calls that count here come first."""
         busy = instance.busy
-        if busy is None or busy.settling or not (busy.kinds or busy.feeders):
+        if busy is None or busy.settling or busy.settled == self.moves or not (busy.kinds or busy.feeders):
             return
         busy.settling = True
         try:
@@ -450,29 +456,51 @@ class Checker:
                 found = self._closure(instance, busy.kinds)
                 if found is not instance.belief:
                     self._change(instance, found, instance.state_line)
+            busy.settled = self.moves
         finally:
             busy.settling = False
 
     def _closure(self, instance: Instance, kinds: Mapping[int, Call]) -> Belief:
+        """Every candidate that open calls can lead to."""
+        memo = instance.lane.closures
+        beliefs: list[Any] = []
+        counts: list[Any] = [self._tallies(instance)]
+        for call in kinds.values():
+            for name, _, _ in instance.lane.plans[call.request.name].links:
+                target = call.links.get(name, UNKNOWN)
+                if isinstance(target, Instance):
+                    self._settle(target)
+                    beliefs.append(target.belief)
+                    counts.append(self._tallies(target))
+                else:
+                    beliefs.append(target)
+        calls = [(kind, *call.content(), call.invoked) for kind, call in kinds.items()]
+        key: Any = (instance.belief, *calls, *beliefs)
+        found = memo.get(key)
+        if found is None:
+            found = memo.get((*key, *counts))
+        if found is None:
+            found, counted = self._follow(instance, kinds)
+            memo[(*key, *counts) if counted else key] = found
+        for kind, chance in found.chances.items():
+            kinds[kind].chance |= chance
+        self.not_checked |= found.unasked
+        return found.belief
+
+    def _follow(self, instance: Instance, kinds: Mapping[int, Call]) -> tuple[Closure, bool]:
+        """Work out where open calls can lead, and whether that depends on how many count for anything."""
         lane = instance.lane
         found = set(instance.belief.candidates)
         todo = list(found)
         asks = {kind: self._ask(instance, call) for kind, call in kinds.items()}
-        shades = {kind: self._shaded(instance, call) for kind, call in kinds.items()}
-        dark = instance.belief.shaded
+        tried: dict[int, dict[Candidate, Possible]] = {kind: {} for kind in kinds}
         while todo:
             cell, done = todo.pop()
             times = dict(done)
             for kind, call in kinds.items():
                 if times.get(kind, 0) >= call.invoked:
                     continue
-                possible = outcomes(lane.silent, cell, asks[kind], lane.beliefs.cell)
-                call.refusable = call.refusable or bool(possible.refused)
-                self.not_checked |= possible.unasked
-                if possible.after and (possible.dark or shades[kind]):
-                    dark = True
-                    for no in possible.refused:
-                        self.not_checked |= {no.rule, *(failed.rule for failed in no.failed)}
+                possible = tried[kind][cell, done] = outcomes(lane.silent, cell, asks[kind], lane.beliefs.cell)
                 later = tuple(sorted({**times, kind: times.get(kind, 0) + 1}.items()))
                 for reached in possible.after:
                     if (reached, later) not in found:
@@ -480,7 +508,13 @@ class Checker:
                         todo.append((reached, later))
             if len(found) > _BUDGET:
                 raise TooMany(f"{len(found)} candidates, from {len(kinds)} kinds of overlapping calls")
-        return lane.beliefs.of(found, dark)
+        every = [possible for ones in tried.values() for possible in ones.values()]
+        shaded = instance.belief.shaded or any(possible.split for possible in every)
+        chances = {kind: chance_of(ones, shaded) for kind, ones in tried.items()}
+        unasked = frozenset(rule for possible in every for rule in possible.unasked)
+        counted = any(ask.shaded or lane.plans[ask.request.name].tallies for ask in asks.values())
+        counted = counted or any(possible.counted for possible in every)
+        return Closure(lane.beliefs.of(found, shaded), chances, unasked), counted
 
     # --- what changes -----------------------------------------------------------------------------------------------
 
@@ -496,6 +530,8 @@ class Checker:
         if before.cells != belief.cells:
             instance.state_line = line
         instance.belief = belief
+        if instance.busy is not None:
+            self.moves += 1
 
     def _recount(self, instance: Instance, before: Belief, belief: Belief, line: int) -> None:
         """Move the tallies of the owners by what this instance adds to them."""
@@ -518,6 +554,7 @@ class Checker:
                 self._look_again(one, instance)
             lane.loose[index] += change[1]
             self.loose = self.loose or change[1] > 0
+            self.moves += 1
             return
         if owner.busy is not None:
             self._look_again(owner, instance)
@@ -525,6 +562,8 @@ class Checker:
         least, most, open_ = tallies[index]
         changed = (least + change[0], most + change[1], open_ or change[2])
         owner.tallies = (*tallies[:index], changed, *tallies[index + 1 :])
+        if owner.busy is not None:
+            self.moves += 1
 
     def _look_again(self, owner: Instance, instance: Instance) -> None:
         """Let the open calls that read a tally happen, before another instance changes it."""
@@ -557,6 +596,7 @@ class Checker:
             owner = instance.links[place]
             self._count(instance, instance.lane.target_lanes[place], owner, index, (-least, 1 - most, True))
         instance.belief = instance.lane.beliefs.poisoned
+        self.moves += 1
 
     def _observe(self, instance: Instance, record: Recorded) -> None:
         """Keep the candidates that agree with what the record says about the state and the data."""
@@ -593,34 +633,38 @@ class Checker:
             if debtor.belief.final:
                 del instance.busy.debtors[debtor]  # type: ignore[union-attr]
                 continue
-            late = self._late(debtor)
-            if late and debtor.belief.owing:
+            late, dark = self._late(debtor)
+            if late == {True} and debtor.belief.owing:
                 state, seen = debtor.belief.cells[0].state, debtor.belief.states()
                 owe = debtor.table.owes[str(state.id)]
                 why = f"{debtor.ref} still is {seen}, and {debtor.table.rules[owe.rule]}"
                 self._violate(debtor, record, Blame(owe.rule, why, seen, (), debtor.table.takes(state), debtor.state_line))
-            elif late is None and (debtor.belief.shaded or instance.belief.shaded):
+            elif len(late) > 1 and dark:
                 self.not_checked |= {owe.rule for owe in debtor.table.owes.values() if owe.until}
 
-    def _late(self, debtor: Instance) -> bool | None:
-        """Whether the debt is unpaid and too late: in every case, in none, or None when that is open."""
+    def _late(self, debtor: Instance) -> tuple[set[bool], bool]:
+        """Whether the debt is unpaid and too late, in each case; and whether that depends on what is not shown."""
         table, links = debtor.table, debtor.life()
-        said: set[bool | None] = set()
+        late: set[bool] = set()
+        dark = debtor.belief.shaded
         for cell in debtor.belief.cells:
             until = table.until.get(str(cell.state.id))
             if until is None:
-                said.add(False)
+                late.add(False)
                 continue
-            shown = [self._shown(links[name]) if name != "data" else (cell.data,) for name in until.names]
-            for values in product(*shown):
-                missing = [name for name, value in zip(until.names, values, strict=True) if value is None and name != "data"]
-                if any(_is_open(value) for value in values):
-                    said.add(None)
-                elif any(not table.links[name].optional for name in missing):
-                    said.add(False)
+            own = UNKNOWN if cell.data is UNKNOWN else Seen(cell.state, cell.data)
+            seen = [self._shown(links[name]) if name != "data" else (own,) for name in until.names]
+            dark = dark or any(isinstance(links.get(name), Instance) and links[name].belief.shaded for name in until.names)
+            for values in product(*seen):
+                known = dict(zip(until.names, values, strict=True))
+                if any(value is UNKNOWN for value in values):
+                    dark, late = True, {True, False}
+                elif any(value is None and not table.links[name].optional for name, value in known.items()):
+                    late.add(False)
                 else:
-                    said.add(until(dict(zip(until.names, values, strict=True))) is True)
-        return said.pop() if len(said) == 1 else None
+                    said = said_of(until, known)
+                    dark, late = dark or len(said) > 1, late | said
+        return late, dark
 
     def _shown(self, target: Any) -> tuple[Any, ...]:
         """What a link may show."""
@@ -630,12 +674,6 @@ class Checker:
 def _plainly(rule: str, why: str, instance: Instance) -> Blame:
     """A violation that no guard explains."""
     return Blame(rule, why, instance.belief.states(), (), (), instance.state_line or None)
-
-
-def _is_open(value: Any) -> bool:
-    """Whether something of a value is not known."""
-    data = value.data if isinstance(value, Seen) else value
-    return data is UNKNOWN or bool(dark_fields(data))
 
 
 def _same(known: tuple[str, Any], other: tuple[str, Any]) -> bool:

@@ -22,15 +22,15 @@ _SUBSETS = 6
 
 
 class Touched(Exception):  # noqa: N818  # no error: it says what has to be worked out
-    """Something looked at a value that is not shown."""
+    """Something looked at a value that is open."""
 
-    def __init__(self, probe: "Probe") -> None:
+    def __init__(self, probe: Any) -> None:
         super().__init__(probe)
         self.probe = probe
 
 
 class Probe:
-    """Stands for a value that is not None and not shown; it can be handed on, and not looked at."""
+    """Stands for a value that is not None and not shown; it can be handed on and held against its range, no more."""
 
     __slots__ = ("field",)
 
@@ -40,7 +40,17 @@ class Probe:
     def _touch(self, *_: Any) -> NoReturn:
         raise Touched(self)
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _touch
+    def __le__(self, other: Any) -> bool:
+        if self.field.kind == "int" and type(other) is int and self.field.values[1] <= other:
+            return True
+        self._touch()
+
+    def __ge__(self, other: Any) -> bool:
+        if self.field.kind == "int" and type(other) is int and self.field.values[0] >= other:
+            return True
+        self._touch()
+
+    __eq__ = __ne__ = __lt__ = __gt__ = __bool__ = __hash__ = _touch
     __add__ = __radd__ = __sub__ = __rsub__ = __or__ = __ror__ = __and__ = __rand__ = _touch
     __contains__ = __iter__ = __len__ = __int__ = __index__ = _touch
 
@@ -144,11 +154,13 @@ class Known:
         """Every value but None that a field which is not shown may have here.
 
         Args:
-            field: any but a finite one.
+            field: what a probe stands for.
             fresh: how many ids that nothing shown has there are already: it may or may not be one of them.
         """
         if field.kind == "epoch":
             return self._counters()
+        if field.kind == "int":
+            return range(field.values[0], field.values[1] + 1)
         ids = (*self.ids, *(_Id(f"\0{number}") for number in range(fresh + 1)))
         return ids if field.kind == "id" else self._sets(ids)
 

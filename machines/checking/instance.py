@@ -12,7 +12,7 @@ from .belief import Belief
 if TYPE_CHECKING:
     from .lane import Lane
 
-__all__ = ["FAR", "Busy", "Call", "Count", "Instance"]
+__all__ = ["FAR", "Busy", "Call", "Chance", "Count", "Instance"]
 
 Count = tuple[int, int, bool]
 """Least and most of a tally, and whether it is open because the trace does not show what counts."""
@@ -21,6 +21,28 @@ FAR = 1 << 40
 
 _IDS = 64
 """Event ids remembered an instance."""
+
+
+@attrs.frozen
+class Chance:
+    """What could have become of an event at some time."""
+
+    refusable: bool = False
+    """It could have been refused,"""
+    surely_refusable: bool = False
+    """and that whatever the trace does not show."""
+    sure: bool = False
+    """It could have been taken, whatever the trace does not show."""
+    doubts: frozenset[str] = frozenset()
+    """Rules under which it would have been refused, if what the trace does not show is so."""
+
+    def __or__(self, other: "Chance") -> "Chance":
+        return Chance(
+            self.refusable or other.refusable,
+            self.surely_refusable or other.surely_refusable,
+            self.sure or other.sure,
+            self.doubts | other.doubts,
+        )
 
 
 @attrs.define(eq=False)
@@ -33,8 +55,12 @@ class Call:
     """Link name to the Instance it points to, None for nowhere, UNKNOWN for anything."""
     line: int
     invoked: int = 1
-    refusable: bool = False
-    """At some time since the invoke the event would have been refused."""
+    chance: "Chance" = attrs.field(factory=lambda: Chance())
+    """What could have become of it so far."""
+
+    def content(self) -> tuple[Any, ...]:
+        """What makes two calls of an instance equal, apart from their links."""
+        return self.request.name, self.request.payload, self.by
 
 
 @attrs.define(eq=False)
@@ -52,6 +78,8 @@ class Busy:
     """Instances whose debt may become overdue when this one changes."""
     event_ids: dict[str, Any] = attrs.field(factory=dict)
     settling: bool = False
+    settled: int = -1
+    """How much had changed anywhere when the open calls were last followed."""
 
     def bind(self, event_id: str, content: Any) -> None:
         """Remember an event id; the oldest is forgotten beyond the last 64."""
@@ -62,12 +90,7 @@ class Busy:
     def open(self, call: Call) -> int:
         """Open a call; an equal one that is open already is counted instead."""
         for kind, known in self.kinds.items():
-            if (known.request.name, known.request.payload, known.by, known.links) == (
-                call.request.name,
-                call.request.payload,
-                call.by,
-                call.links,
-            ):
+            if known.content() == call.content() and known.links == call.links:
                 known.invoked += 1
                 return kind
         kind = max(self.kinds, default=0) + 1

@@ -12,10 +12,10 @@ from ..kernel.machine import Event, Machine
 from ..kernel.snapshot import Request
 from ..kernel.table import Table
 from .belief import Belief, Beliefs
-from .instance import FAR, Count, Instance
+from .instance import FAR, Chance, Count, Instance
 from .record import Debt
 
-__all__ = ["Lane", "Plan", "Result", "parsed"]
+__all__ = ["Closure", "Lane", "Plan", "Result", "parsed"]
 
 
 def parsed(text: bytes, what: str) -> Any:
@@ -61,6 +61,17 @@ class Result:
     """Whether there is anything but `after`."""
 
 
+@attrs.frozen(eq=False)
+class Closure:
+    """Where open calls can lead from a belief: worked out once, remembered for ever."""
+
+    belief: Belief
+    chances: Mapping[int, Chance] = attrs.field(factory=dict)
+    """What could become of each kind of call."""
+    unasked: frozenset[str] = frozenset()
+    """Rules that could not be asked at all."""
+
+
 class Lane:
     """One machine's part of a checker."""
 
@@ -85,6 +96,7 @@ class Lane:
         """Where each tally that an instance adds to is: place of the link, place of the tally in its owner."""
         self.instances: dict[str, Instance] = {}
         self.memo: dict[Any, Result] = {}
+        self.closures: dict[Any, Closure] = {}
         self.plans = {name: self._plan(name) for name in self.table.events}
         self._requests: dict[Any, Request] = {}
 

@@ -4,7 +4,7 @@ A payload field, a principal, a link or a field of data that a trace does not sh
 every value it could have. The machine's own `step` decides each case; nothing here holds a rule.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -15,14 +15,44 @@ from ..kernel.fields import UNKNOWN, Field
 from ..kernel.links import Seen
 from ..kernel.snapshot import Accepted, Decision, Ref, Refused, Request, Snapshot
 from ..kernel.step import absent, fault, known_names, step, take
-from ..kernel.table import Table
-from .belief import Cell
+from ..kernel.table import Bound, Table
+from .belief import Candidate, Cell
 from .dark import Known, Probe, Touched, dark_fields, forget, put
+from .instance import Chance
 from .toomany import TooMany
 
-__all__ = ["Ask", "Possible", "outcomes"]
+__all__ = ["Ask", "Counts", "Possible", "chance_of", "nearest", "outcomes", "rules_of", "said_of"]
 
 _MOST = 4096
+_FEW = 4
+
+
+class Counts(dict[str, Any]):
+    """How many count for a linked instance where that is open: a range each, until a guard looks at it.
+
+    Args:
+        counts: each tally as a number or a range of them.
+        shaded: the tallies that are open by what the trace does not show.
+    """
+
+    def __init__(self, counts: Mapping[str, Any], shaded: frozenset[str] = frozenset()) -> None:
+        super().__init__(counts)
+        self.shaded = shaded
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        if isinstance(value, range):
+            raise Touched(_Count(self, name, value))
+        return value
+
+
+@attrs.frozen(eq=False)
+class _Count:
+    """One tally that was looked at."""
+
+    counts: Counts
+    name: str
+    values: range
 
 
 @attrs.define
@@ -38,6 +68,8 @@ class Ask:
     links: Mapping[str, Sequence[Any]]
     tallies: Mapping[str, Sequence[Any]]
     """Each tally of the instance's own: the counts that it may have, UNKNOWN for any."""
+    shaded: frozenset[str] = frozenset()
+    """Links and tallies that are open by what the trace does not show; others are open by its order alone."""
 
 
 @attrs.define
@@ -49,6 +81,14 @@ class Possible:
     refused: list[Refused] = attrs.field(factory=list)
     dark: bool = False
     """Something was asked that the trace does not show."""
+    split: bool = False
+    """Where it leads depends on something that the trace does not show."""
+    failing: list[Refused] = attrs.field(factory=list)
+    """Refusals that would leave no way to take it, if what the trace does not show is so."""
+    refusing: bool = False
+    """It can be refused, whatever the trace does not show."""
+    counted: bool = False
+    """A guard asked how many count for a linked instance."""
     unasked: set[str] = attrs.field(factory=set)
     """Rules whose guards and invariants could not be asked at all."""
 
@@ -64,6 +104,8 @@ class _Case:
     tallies: dict[str, Any]
     chosen: dict[str, int]
     """For each link the alternative that was taken."""
+    lit: tuple[Any, ...] = ()
+    """What was chosen of that which is open by the order of the trace alone."""
 
     def having(self, probe: Probe, value: Any) -> "_Case":
         """This case with a value in the place of a probe."""
@@ -73,7 +115,17 @@ class _Case:
         }
         request = attrs.evolve(self.request, payload=put(self.request.payload, probe, value))
         by, data = put(self.by, probe, value), put(self.data, probe, value)
-        return _Case(request, by, data, links, self.tallies, self.chosen)
+        return _Case(request, by, data, links, self.tallies, self.chosen, self.lit)
+
+    def counting(self, count: _Count, value: int) -> "_Case":
+        """This case with a number in the place of one that is open."""
+        links = dict(self.links)
+        lit: tuple[Any, ...] = ()
+        for name, one in self.links.items():
+            if isinstance(one, Seen) and one.tallies is count.counts:
+                links[name] = attrs.evolve(one, tallies=Counts({**one.tallies, count.name: value}, count.counts.shaded))
+                lit += () if count.name in count.counts.shaded else ((name, count.name, value),)
+        return attrs.evolve(self, links=links, lit=self.lit + lit)
 
 
 @attrs.define
@@ -103,6 +155,8 @@ def outcomes(table: Table, cell: Cell, ask: Ask, make: Any) -> Possible:
     todo = [(case, 0) for case in _cases(table, cell, ask, needed, found)]
     known: Known | None = None
     tried = 0
+    ends: dict[Any, set[Cell]] = {}
+    refusals: dict[Any, list[Refused]] = {}
     while todo:
         case, fresh = todo.pop()
         tried += 1
@@ -111,20 +165,82 @@ def outcomes(table: Table, cell: Cell, ask: Ask, make: Any) -> Possible:
         try:
             one = _decide(table, cell, case, needed)
         except Touched as touched:
+            if isinstance(touched.probe, _Count):
+                found.counted = True
+                found.dark = found.dark or touched.probe.name in touched.probe.counts.shaded
+                todo += [(case.counting(touched.probe, value), fresh) for value in touched.probe.values]
+                continue
             found.dark = True
             known = known or _known(cell, ask)
             field = touched.probe.field
             values = known.values(field, fresh)
-            todo += [(case.having(touched.probe, value), fresh + (field.kind != "epoch")) for value in values]
+            todo += [(case.having(touched.probe, value), fresh + (field.kind in ("id", "ids"))) for value in values]
             continue
         found.dark = found.dark or bool(one.unasked)
         found.unasked |= one.unasked
         found.refused += one.refused
+        refusals.setdefault(case.lit, []).extend(one.refused)
+        taken = ends.setdefault(case.lit, set())
         for decision, memory in one.taken:
-            reached = found.after.setdefault(make(decision.after.state, forget(decision.after.data), memory), {})
+            after = make(decision.after.state, forget(decision.after.data), memory)
+            taken.add(after)
+            reached = found.after.setdefault(after, {})
             for link, index in case.chosen.items():
                 reached.setdefault(link, set()).add(index)
+    found.split = any(len(cells) > 1 for cells in ends.values())
+    found.refusing = not all(ends.values())
+    if all(refusals.values()):
+        mixed = [no for lit, refused in refusals.items() for no in refused if ends[lit]]
+        found.failing = mixed or found.refused
     return found
+
+
+def nearest(refused: Sequence[Refused]) -> Refused:
+    """The refusal that is blamed: fewest false guards first, a guard before "not in this state"."""
+    return min(refused, key=lambda no: (not no.failed, len(no.failed)))
+
+
+def rules_of(found: Iterable[Possible]) -> set[str]:
+    """Every rule that had a part in a refusal."""
+    refused = [no for possible in found for no in possible.refused]
+    return {rule for no in refused for rule in (no.rule, *(failed.rule for failed in no.failed))}
+
+
+def chance_of(found: Mapping[Candidate, Possible], shaded: bool) -> Chance:
+    """What can become of an event, over all candidates of an instance.
+
+    Candidates that differ in the calls that have happened are open by the order of the trace: it is enough that one
+    of them can take the event whatever is not shown. Others are, when shaded, open by what is not shown: all must.
+    """
+    units: dict[Any, list[Possible]] = {}
+    for (cell, done), possible in found.items():
+        units.setdefault(done if shaded else (cell, done), []).append(possible)
+    failing = [[no for possible in unit for no in possible.failing] for unit in units.values()]
+    refused = [no for unit in failing for no in unit] if any(possible.after for possible in found.values()) else []
+    blamed = nearest(refused) if refused else None
+    return Chance(
+        any(possible.refused for possible in found.values()),
+        any(all(possible.refusing for possible in unit) for unit in units.values()),
+        not all(failing),
+        frozenset((blamed.rule, *(failed.rule for failed in blamed.failed)) if blamed else ()),
+    )
+
+
+def said_of(asked: Bound, known: Mapping[str, Any]) -> set[bool]:
+    """What a predicate says of all that it is shown: both, where it looks at something that is open.
+
+    Args:
+        asked: the predicate.
+        known: its names; `data`, too, as Seen.
+    """
+    said = set()
+    for values in product(*(_opened(value) for value in known.values())):
+        shown = {name: one.data if name == "data" else one for name, one in zip(known, values, strict=True)}
+        try:
+            said.add(asked(shown) is True)
+        except Touched:
+            return {True, False}
+    return said
 
 
 def _known(cell: Cell, ask: Ask) -> Known:
@@ -244,7 +360,7 @@ def _cases(table: Table, cell: Cell, ask: Ask, needed: frozenset[str], found: Po
             axes.append(("field", field.name, _values(field)))
     if ask.by is UNKNOWN and "by" in needed:
         axes.append(("by", "by", _values(_PRINCIPAL)))
-    found.dark = any(kind not in ("link", "tally") and len(values) > 1 for kind, _, values in axes)
+    found.dark = any((kind not in ("link", "tally") and len(values) > 1) or name in ask.shaded for kind, name, values in axes)
     size = prod(len(values) for _, _, values in axes)
     if size > _MOST:
         raise TooMany(f"{ask.request.event} could mean {size} different things")
@@ -261,7 +377,8 @@ def _cases(table: Table, cell: Cell, ask: Ask, needed: frozenset[str], found: Po
             attrs.evolve(cell.data, **chosen["data"]) if chosen["data"] else cell.data,
             {name: value for name, (_, value) in chosen["link"].items()},
             {**dict.fromkeys(table.tallies, 0), **chosen["tally"]},
-            {name: index for name, (index, _) in chosen["link"].items()},
+            links := {name: index for name, (index, _) in chosen["link"].items()},
+            tuple(item for item in (*links.items(), *chosen["tally"].items()) if item[0] not in ask.shaded),
         )
 
 
@@ -269,10 +386,10 @@ _PRINCIPAL = Field("by", "id", True, True)
 
 
 def _values(field: Field) -> Sequence[Any]:
-    """All values of a finite field; else a probe, and None where it may be that."""
+    """All values of a field that has few; else a probe, and None where it may be that."""
     finite = field.domain()
-    if finite is not None:
-        return finite
+    if finite is not None and len(finite) <= _FEW or field.kind in ("bool", "enum"):
+        return finite or ()
     return (Probe(field), None) if field.optional else (Probe(field),)
 
 

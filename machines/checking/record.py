@@ -28,7 +28,7 @@ def worst(verdicts: "list[Verdict]") -> Verdict:
 class Begin:
     """A trace begins: one run, one session, one journal. What follows belongs to it until the next one begins.
 
-    A trace that is `complete` shows the birth of all its instances; otherwise an event of an unborn instance is a slice.
+    A trace that is `complete` shows the birth of all its instances; else an event of an unborn instance is a slice.
     """
 
     trace: str

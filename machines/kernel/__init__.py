@@ -7,7 +7,19 @@ from .links import Link, Seen, State, Tally
 from .machine import Event, Machine
 from .memory import MemoryStore
 from .refusals import never
-from .rules import effect, fire_and_forget, guard, invariant, monitor, owe, refused, rule, settled, step_invariant, under
+from .rules import (
+    effect,
+    fire_and_forget,
+    guard,
+    invariant,
+    monitor,
+    owe,
+    refused,
+    rule,
+    settled,
+    step_invariant,
+    under,
+)
 from .snapshot import Accepted, Decision, Effect, Ref, Refused, Request, Snapshot
 from .step import step
 from .table import Table

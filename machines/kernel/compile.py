@@ -51,7 +51,9 @@ class _Compiler:
         self.links = {name: value for name, value in namespace.items() if isinstance(value, Link)}
         self.tallies = tuple(name for name, value in namespace.items() if isinstance(value, Tally))
         self.naming = Naming(
-            self.name, self.states, {id(value): name for name, value in namespace.items() if isinstance(value, TransitionList | Never)}
+            self.name,
+            self.states,
+            {id(value): name for name, value in namespace.items() if isinstance(value, TransitionList | Never)},
         )
         self.events = {name: self._event(name) for name in self.naming.events.values()}
 
@@ -69,9 +71,15 @@ class _Compiler:
         for guard in [guard for ways in moves.values() for way in ways for guard in way.guards]:
             assert guard.rule is not None
             rules.setdefault(guard.rule.name, guard.rule.why)
-        until = {state.id: self._bound(debt.until, {"data", *self.links}, "until") for state, debt in cls.owes.items() if debt.until}
+        until = {
+            state.id: self._bound(debt.until, {"data", *self.links}, "until")
+            for state, debt in cls.owes.items()
+            if debt.until
+        }
         invariants = tuple(self._bound(check, {"state", "data"}, "invariant", ruled=True) for check in cls.invariants)
-        steps = tuple(self._bound(check, {"before", "after"}, "step invariant", ruled=True) for check in cls.step_invariants)
+        steps = tuple(
+            self._bound(check, {"before", "after"}, "step invariant", ruled=True) for check in cls.step_invariants
+        )
         for rule in (*(check.rule for check in (*invariants, *steps)), *(watch.rule for watch in cls.monitors)):
             assert rule is not None
             rules[rule.name] = rules.get(rule.name) or rule.why
@@ -102,7 +110,8 @@ class _Compiler:
             awaited=self._awaited(moves),
             rules=rules,
             declared=tuple(
-                attrs.evolve(item, events=tuple(self.naming.event(event) for event in item.events)) for item in cls.rules
+                attrs.evolve(item, events=tuple(self.naming.event(event) for event in item.events))
+                for item in cls.rules
             ),
             durable=cls.durable,
             owner_lost=self._owner_lost(),
@@ -119,7 +128,9 @@ class _Compiler:
         notes = inspect.get_annotations(self.cls, eval_str=True)
         note = notes.get(name)
         if typing.get_origin(note) is not Event:
-            raise self._wrong(f"event {name} has no payload type: write `{name}: Event[None] = ...` or name its payload class")
+            raise self._wrong(
+                f"event {name} has no payload type: write `{name}: Event[None] = ...` or name its payload class"
+            )
         (payload,) = typing.get_args(note)
         if payload is type(None):
             return EventSpec(name, None, ())
@@ -138,7 +149,9 @@ class _Compiler:
                 raise self._wrong(f"state {state.id} is compound: compose machines by links instead")
             for kind in ("enter", "exit", "invoke"):
                 if any(not spec.is_convention for spec in getattr(state, kind)):
-                    raise self._wrong(f"state {state.id} has a callback on {kind}: describe an effect with after= instead")
+                    raise self._wrong(
+                        f"state {state.id} has a callback on {kind}: describe an effect with after= instead"
+                    )
         for name, value in vars(self.cls).items():
             if re.match(r"(on|before|after|on_enter|on_exit|on_invoke)_", name) and callable(value):
                 raise self._wrong(f"{name} would be called by its name: pass functions to cond=, on= or after=")
@@ -149,12 +162,17 @@ class _Compiler:
             for tally, states in link.counts.items():
                 owner = self.tallies if link.to is self.cls else link.to.table.tallies
                 if tally.name not in owner:
-                    raise self._wrong(f"link {link.name} counts into {tally.name}, which {link.to.__name__} does not declare: write `{tally.name} = Tally()` there")
+                    raise self._wrong(
+                        f"link {link.name} counts into {tally.name}, which {link.to.__name__} does not declare: "
+                        f"write `{tally.name} = Tally()` there"
+                    )
                 if link.per_event:
                     raise self._wrong(f"link {link.name} is given per event and cannot count: only a link for life can")
                 for state in states:
                     if state not in self.states.values():
-                        raise self._wrong(f"link {link.name} counts {state.id}, which is no state of this machine: name its own")
+                        raise self._wrong(
+                            f"link {link.name} counts {state.id}, which is no state of this machine: name its own"
+                        )
 
     def _names(self) -> None:
         for name in (*self.states, *self.events, *self.links, *self.tallies):
@@ -163,7 +181,9 @@ class _Compiler:
         for spec in self.events.values():
             for field in spec.fields:
                 if field.name in _TAKEN | _INJECTED or field.name in self.links or field.name in self.tallies:
-                    raise self._wrong(f"payload field {spec.name}.{field.name} has a name that is taken: call it otherwise")
+                    raise self._wrong(
+                        f"payload field {spec.name}.{field.name} has a name that is taken: call it otherwise"
+                    )
 
     def _moves(self) -> dict[tuple[str, str], tuple[Transition, ...]]:
         moves: dict[tuple[str, str], tuple[Transition, ...]] = {}
@@ -171,7 +191,10 @@ class _Compiler:
             for parsed in state.transitions:
                 for event in list(parsed.events) or [""]:
                     if event not in self.events:
-                        raise self._wrong(f"a transition from {state.id} has no event: assign it, `name: Event[None] = {state.id}.to(...)`")
+                        raise self._wrong(
+                            f"a transition from {state.id} has no event: assign it, "
+                            f"`name: Event[None] = {state.id}.to(...)`"
+                        )
                     pair = (str(state.id), str(event))
                     moves[pair] = (*moves.get(pair, ()), self._transition(pair[1], parsed))
         for (state_id, event), ways in moves.items():
@@ -181,7 +204,9 @@ class _Compiler:
                 raise self._wrong(f"{state_id} --{event} leads back to absent: what lives ends in a final state")
             for way in ways[:-1]:
                 if not way.guards and not self.cls.varies[0]:
-                    raise self._wrong(f"{way} has no guard, so that what is written after it never happens: put it last")
+                    raise self._wrong(
+                        f"{way} has no guard, so that what is written after it never happens: put it last"
+                    )
         if ("absent", "start") not in moves:
             raise self._wrong("nothing is born: declare `start: Event[...] = absent.to(...)`")
         return moves
@@ -189,9 +214,13 @@ class _Compiler:
     def _transition(self, event: str, parsed: Parsed) -> Transition:
         where = f"{parsed.source.id} --{event}"
         if len(parsed.targets) != 1 or parsed.internal:
-            raise self._wrong(f"{where}: one target state each; internal and targetless transitions are no moves of a flat machine")
+            raise self._wrong(
+                f"{where}: one target state each; internal and targetless transitions are no moves of a flat machine"
+            )
         if any(not spec.is_convention for kind in ("validators", "before") for spec in getattr(parsed, kind)):
-            raise self._wrong(f"{where}: validators= and before= are not for us: use guards in cond=, one update in on=")
+            raise self._wrong(
+                f"{where}: validators= and before= are not for us: use guards in cond=, one update in on="
+            )
         guards = []
         for spec in parsed.cond:
             if spec.is_convention:
@@ -200,7 +229,9 @@ class _Compiler:
                 raise self._wrong(f"{where}: unless= hides a guard's rule: write the guard the way it must be true")
             guards.append(self._function(spec.func, where))
             if rule_of(spec.func) is None:
-                raise self._wrong(f"{where}: guard {guards[-1].name} protects no rule: decorate it with @guard(rule, why)")
+                raise self._wrong(
+                    f"{where}: guard {guards[-1].name} protects no rule: decorate it with @guard(rule, why)"
+                )
         updates = [self._function(spec.func, where) for spec in parsed.on if not spec.is_convention]
         if len(updates) > 1:
             raise self._wrong(f"{where}: one update a transition; got {', '.join(update.name for update in updates)}")
@@ -210,12 +241,17 @@ class _Compiler:
 
     def _function(self, function: Any, where: str) -> Bound:
         if not isinstance(function, types.FunctionType) or function.__name__ == "<lambda>":
-            raise self._wrong(f"{where}: {function!r} is no plain function: guards, updates and effects are module-level functions")
+            raise self._wrong(
+                f"{where}: {function!r} is no plain function: guards, updates and effects are module-level functions"
+            )
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
             raise self._wrong(f"{where}: {function.__name__} is async or a generator: a step is one pure call")
         for parameter in inspect.signature(function).parameters.values():
             if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
-                raise self._wrong(f"{where}: {function.__name__} takes {parameter}: plain parameters without defaults, injected by name")
+                raise self._wrong(
+                    f"{where}: {function.__name__} takes {parameter}: plain parameters without defaults, "
+                    "injected by name"
+                )
         return Bound(function, tuple(inspect.signature(function).parameters), rule_of(function))
 
     def _bound(self, function: Any, known: set[str], what: str, ruled: bool = False) -> Bound:
@@ -228,7 +264,10 @@ class _Compiler:
     def _known(self, bound: Bound, known: set[str], where: str) -> None:
         for name in bound.names:
             if name not in known:
-                raise self._wrong(f"{where}: {bound.name} asks for {name}, which is not known there; known: {', '.join(sorted(known)) or 'nothing'}")
+                raise self._wrong(
+                    f"{where}: {bound.name} asks for {name}, which is not known there; "
+                    f"known: {', '.join(sorted(known)) or 'nothing'}"
+                )
 
     def _data(self, moves: Mapping[tuple[str, str], tuple[Transition, ...]]) -> type | None:
         births = [way for (state, _), ways in moves.items() if state == "absent" for way in ways]
@@ -236,7 +275,9 @@ class _Compiler:
         if not made:
             return None
         if len(made) > 1 or any(way.update is None for way in births):
-            raise self._wrong("the ways of being born make different data: each `start` needs an update returning the same class")
+            raise self._wrong(
+                "the ways of being born make different data: each `start` needs an update returning the same class"
+            )
         (data,) = made
         if not isinstance(data, type):
             raise self._wrong("the update of `start` does not say what it returns: annotate it with the data class")
@@ -246,15 +287,29 @@ class _Compiler:
         for (state, event), ways in moves.items():
             spec = self.events[event]
             deciding = {field.name for field in spec.fields if field.decides}
-            known = deciding | {"by"} | set(self.links) | set(self.tallies) | ({"data"} if data and state != "absent" else set())
-            told = known | {field.name for field in spec.fields} | ({"before"} & known) | ({"data"} if data else set()) | {"before"}
+            known = (
+                deciding
+                | {"by"}
+                | set(self.links)
+                | set(self.tallies)
+                | ({"data"} if data and state != "absent" else set())
+            )
+            told = (
+                known
+                | {field.name for field in spec.fields}
+                | ({"before"} & known)
+                | ({"data"} if data else set())
+                | {"before"}
+            )
             for way in ways:
                 for guard in way.guards:
                     self._known(guard, known, str(way))
                 if way.update:
                     self._known(way.update, known, str(way))
                     if _returns(way.update) is not data:
-                        raise self._wrong(f"{way}: {way.update.name} returns {_returns(way.update)}, and the data class is {data}")
+                        raise self._wrong(
+                            f"{way}: {way.update.name} returns {_returns(way.update)}, and the data class is {data}"
+                        )
                 for effect in way.effects:
                     self._known(effect, told, str(way))
 
@@ -265,25 +320,38 @@ class _Compiler:
             rules[debt.rule] = rules.get(debt.rule) or debt.why or ""
         return {str(state.id): debt for state, debt in self.cls.owes.items()}
 
-    def _awaited(self, moves: Mapping[tuple[str, str], tuple[Transition, ...]]) -> dict[str, tuple[str | None, str | None, str | None, str]]:
+    def _awaited(
+        self, moves: Mapping[tuple[str, str], tuple[Transition, ...]]
+    ) -> dict[str, tuple[str | None, str | None, str | None, str]]:
         awaited = {}
         for declared in self.cls.effects:
-            answers = [self.naming.event(answer) if answer is not None else None for answer in (declared.done, declared.failed, declared.unknown)]
+            answers = [
+                self.naming.event(answer) if answer is not None else None
+                for answer in (declared.done, declared.failed, declared.unknown)
+            ]
             if None in answers and not declared.reason:
-                raise self._wrong(f"effect {declared.effect.__name__} needs done=, failed= and unknown=, or fire_and_forget(..., reason)")
+                raise self._wrong(
+                    f"effect {declared.effect.__name__} needs done=, failed= and unknown=, "
+                    "or fire_and_forget(..., reason)"
+                )
             awaited[declared.effect.__name__] = (answers[0], answers[1], answers[2], declared.reason)
         for ways in moves.values():
             for way in ways:
                 for made in way.effects:
                     if made.name not in awaited:
-                        raise self._wrong(f"{way}: nothing answers its effect {made.name}: list effect({made.name}, done=...) or fire_and_forget(...)")
+                        raise self._wrong(
+                            f"{way}: nothing answers its effect {made.name}: "
+                            f"list effect({made.name}, done=...) or fire_and_forget(...)"
+                        )
         return awaited
 
     def _owner_lost(self) -> str | None:
         if self.cls.durable:
             return None
         if "owner_lost" not in self.events:
-            raise self._wrong("a volatile machine must take `owner_lost`: what becomes of it when the process that held it is gone?")
+            raise self._wrong(
+                "a volatile machine must take `owner_lost`: what becomes of it when the process that held it is gone?"
+            )
         return "owner_lost"
 
 

@@ -1,4 +1,4 @@
-"""Effects leave through the outbox: after the commit, at least once, in order per instance, each answered by an event."""
+"""Effects leave through the outbox: after the commit, at least once, in order per instance, answered by an event."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -14,7 +14,19 @@ import attrs
 
 from .errors import BadInput, DefinitionError
 
-__all__ = ["UNKNOWN", "Epoch", "Field", "Id", "Kind", "Principal", "Range", "carried", "fields_of", "read_value", "write_value"]
+__all__ = [
+    "UNKNOWN",
+    "Epoch",
+    "Field",
+    "Id",
+    "Kind",
+    "Principal",
+    "Range",
+    "carried",
+    "fields_of",
+    "read_value",
+    "write_value",
+]
 
 
 class _Unknown(Enum):

@@ -48,7 +48,13 @@ class Kernel:
             self._learn(machine)
 
     def start(
-        self, machine: type[Machine], *, id: str | None = None, by: Any = None, event_id: str | None = None, **given: Any
+        self,
+        machine: type[Machine],
+        *,
+        id: str | None = None,
+        by: Any = None,
+        event_id: str | None = None,
+        **given: Any,
     ) -> Decision:
         """Bring an instance to life.
 
@@ -102,7 +108,10 @@ class Kernel:
         last = decisions[-1] if decisions else None
         if isinstance(last, Refused):
             self.store.refuse(last, fires[len(decisions) - 1][1].name)
-            return tuple(last if number == len(decisions) - 1 else _not_alone(_ref(target), last) for number, (target, _) in enumerate(fires))
+            return tuple(
+                last if number == len(decisions) - 1 else _not_alone(_ref(target), last)
+                for number, (target, _) in enumerate(fires)
+            )
         self._delivery.run()
         return tuple(decisions)
 
@@ -126,7 +135,9 @@ class Kernel:
             if work.read(table, ref) is not None:
                 return Refused(ref, "adopt-once", f"{ref} is known already, and what is known is not adopted again")
             before = absent(table, ref)
-            decision = Accepted(ref, before, Snapshot(ref, state, 1, data, kept, before.tallies), f"absent adopt {state.id}")
+            decision = Accepted(
+                ref, before, Snapshot(ref, state, 1, data, kept, before.tallies), f"absent adopt {state.id}"
+            )
             work.append(Entry(decision, "adopt", data, None, None, kept, table, adopted=why))
         return decision
 
@@ -172,9 +183,17 @@ class Kernel:
         if ref.machine != table.name:
             raise BadInput(f"{request.event} cannot be fired at {ref}: it is no event of {ref.machine}")
         if event_id is not None and (recorded := work.recorded(event_id)) is not None:
-            if (recorded.decision.ref, recorded.event, digest(recorded.payload)) == (ref, request.name, digest(request.payload)):
+            if (recorded.decision.ref, recorded.event, digest(recorded.payload)) == (
+                ref,
+                request.name,
+                digest(request.payload),
+            ):
                 return recorded.decision
-            return Refused(ref, "event-id-bound", f"event id {event_id} is bound to another event: {recorded.event} of {recorded.decision.ref}")
+            return Refused(
+                ref,
+                "event-id-bound",
+                f"event id {event_id} is bound to another event: {recorded.event} of {recorded.decision.ref}",
+            )
         snapshot = work.read(table, ref) or absent(table, ref)
         if snapshot.state.id not in table.states:
             return Refused(ref, "unknown-state", f"{ref} is in {snapshot.state.id}, which {table.name} does not have")
@@ -191,7 +210,9 @@ class Kernel:
             if not decision.transition:
                 return decision
             if UNKNOWN in request.fields().values():
-                return Refused(ref, "payload-known", f"{request.name} is refused: the kernel decides upon no unknown value")
+                return Refused(
+                    ref, "payload-known", f"{request.name} is refused: the kernel decides upon no unknown value"
+                )
             work.append(Entry(decision, request.name, request.payload, by, event_id, request.links, table))
             overdue = self._overdue(work, table, request, ref)
             if overdue is None or table.name in self._observed:
@@ -235,7 +256,7 @@ class Kernel:
             self.fire(effect.ref, request, event_id=f"effect {effect.id}")
 
     def _learn(self, machine: type[Machine]) -> Table:
-        """The definition that this kernel runs; where that is a variant, it also stands for the machine that it varies."""
+        """The definition that this kernel runs; a variant also stands for the machine that it varies."""
         name = machine.table.name
         known = self._tables.setdefault(name, machine.table)
         if known is not machine.table and known.machine.family is not machine:
@@ -248,7 +269,9 @@ class Kernel:
             named = [cls for cls in Machine.__subclasses__() if hasattr(cls, "table") and cls.table.name == machine]
             found = [cls for cls in named if not cls.table.variant]
             if len(found) != 1:
-                raise BadInput(f"this kernel has met no machine {machine}, and not just one is imported: name it in mode=")
+                raise BadInput(
+                    f"this kernel has met no machine {machine}, and not just one is imported: name it in mode="
+                )
             self._learn(found[0])
         return self._tables[machine]
 

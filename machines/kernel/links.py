@@ -35,7 +35,7 @@ class State(_State):
 class Tally:
     """An int on the owner of a link: how many of its dependents are in the states that their link names.
 
-    Declared on the owner (`active = Tally()`), fed by `Link(Owner, counts={Owner.active: (granted,)})` on the dependent.
+    Declared on the owner (`active = Tally()`), fed by the dependent's `Link(Owner, counts={Owner.active: (granted,)})`.
     Guards of the owner ask for it by name, guards of others read `owner.tallies["active"]`.
     """
 

@@ -98,7 +98,7 @@ def _ref(value: Any, where: str) -> Ref:
 class _Checked(StateMachineMetaclass):
     """Compiles a machine once its transitions have their events, which python-statemachine gives them in `__init__`."""
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **_: Any) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:  # noqa: N805
         if any(hasattr(base, "table") for base in bases):
             raise DefinitionError(
                 f"{name}: a machine is not extended by inheritance: vary it with {bases[0].__name__}.variant(...)"

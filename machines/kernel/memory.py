@@ -60,7 +60,11 @@ class MemoryStore:
         with self.changed:
             busy: set[Ref | None] = set()
             for pending in self.outbox:
-                if pending.effect.ref not in busy and pending.effect.id not in self.taken and pending.effect.name in wanted:
+                if (
+                    pending.effect.ref not in busy
+                    and pending.effect.id not in self.taken
+                    and pending.effect.name in wanted
+                ):
                     self.taken[pending.effect.id] = taker
                     return pending
                 busy.add(pending.effect.ref)

@@ -5,8 +5,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from .errors import BadInput
 from .fields import Field, fields_of, read_value, write_value
 

@@ -75,13 +75,17 @@ class Naming:
         }
         for state, event in settled:
             if not self.states[state].final:
-                raise DefinitionError(f"{self.machine}: {event} is settled in {state}, which is not final: write it as a transition")
+                raise DefinitionError(
+                    f"{self.machine}: {event} is settled in {state}, which is not final: write it as a transition"
+                )
         named: dict[str, dict[Pair, str]] = {"cell": {}, "state": {}, "event": {}, "rest": {}}
         for item in declared:
             if isinstance(item, Refusal):
                 for pair in self._reach(item, events):
                     if item.rank == "cell" and (pair in moves or pair in settled):
-                        raise DefinitionError(f"{self.machine}: {pair[1]} is refused in {pair[0]} ({item.rule}) and also taken there")
+                        raise DefinitionError(
+                            f"{self.machine}: {pair[1]} is refused in {pair[0]} ({item.rule}) and also taken there"
+                        )
                     named[item.rank].setdefault(pair, item.rule)
         refusals = {}
         for state in self.states:

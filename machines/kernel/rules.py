@@ -1,4 +1,4 @@
-"""The words of a declaration: what protects a transition, what refuses an event, what a state owes, what an effect awaits.
+"""The words of a declaration: what protects a transition, refuses an event, a state owes, an effect awaits.
 
 Everything here is data that `Machine` reads once. A rule name is stable and public: refusals, reports and documents
 use it.

@@ -47,7 +47,6 @@ class Request:
         return {} if self.payload is None else attrs.asdict(self.payload, recurse=False)
 
 
-
 @attrs.frozen
 class Snapshot(Generic[D]):
     """The immutable value of one instance at one version."""

@@ -84,13 +84,19 @@ def take(table: Table, snapshot: Snapshot[Any], request: Request, way: Transitio
     data = snapshot.data
     if way.update:
         for name in way.update.names:
-            if known[name] is UNKNOWN or (known[name] is None and name in table.links and not table.links[name].optional):
-                return _refused(table, snapshot, request, "link-present", f"{way.update.name} needs {name}, which is not known")
+            if known[name] is UNKNOWN or (
+                known[name] is None and name in table.links and not table.links[name].optional
+            ):
+                return _refused(
+                    table, snapshot, request, "link-present", f"{way.update.name} needs {name}, which is not known"
+                )
         data = way.update(known)
     for field in table.data_fields:
         value = getattr(data, field.name)
         if field.kind == "int" and value is not None and not field.values[0] <= value <= field.values[1]:
-            return _refused(table, snapshot, request, "within-range", f"{field.name} would be {value}, outside its range")
+            return _refused(
+                table, snapshot, request, "within-range", f"{field.name} would be {value}, outside its range"
+            )
     links = {**snapshot.links, **{name: ref for name, ref in request.links.items() if not table.links[name].per_event}}
     after = Snapshot(snapshot.ref, way.target, snapshot.version + 1, data, links, snapshot.tallies)
     for check in table.invariants:

@@ -113,12 +113,16 @@ class Table:
     @property
     def transitions(self) -> tuple[Transition, ...]:
         """Every transition, in the order of events and then of writing."""
-        return tuple(move for event in self.events for (_, name), moves in self.moves.items() if name == event for move in moves)
+        return tuple(
+            move for event in self.events for (_, name), moves in self.moves.items() if name == event for move in moves
+        )
 
     @property
     def counted(self) -> tuple[tuple[str, str, tuple[State, ...]], ...]:
         """(link, tally of its owner, states in which an instance counts there)."""
-        return tuple((link.name, tally.name, states) for link in self.links.values() for tally, states in link.counts.items())
+        return tuple(
+            (link.name, tally.name, states) for link in self.links.values() for tally, states in link.counts.items()
+        )
 
     @property
     def final(self) -> tuple[State, ...]:
@@ -126,7 +130,9 @@ class Table:
 
     def takes(self, state: State) -> tuple[str, ...]:
         """The events that a state can take, guards aside."""
-        return tuple(event for event in self.events if (state.id, event) in self.moves or (state.id, event) in self.settled)
+        return tuple(
+            event for event in self.events if (state.id, event) in self.moves or (state.id, event) in self.settled
+        )
 
     @property
     def hash(self) -> str:

@@ -44,7 +44,11 @@ def vary(
     """Build the varied class from the table of the given one; see Machine.variant."""
     change = _Change(machine.table, tuple(drop), dict(replace or {}), tuple(add))
     namespace = change.namespace()
-    namespace |= {"__module__": machine.__module__, "__doc__": machine.__doc__, "varies": (machine.table.name, name, why)}
+    namespace |= {
+        "__module__": machine.__module__,
+        "__doc__": machine.__doc__,
+        "varies": (machine.table.name, name, why),
+    }
     namespace |= {"family": machine.family, "debtors": machine.debtors}
     make: Callable[..., type[Machine]] = type(machine)
     return make(machine.__name__, (machine.__mro__[1],), namespace)
@@ -58,13 +62,22 @@ class _Change:
         self.replace = replace
         self.add = add
         self.states = {id: State(initial=state.initial, final=state.final) for id, state in table.states.items()}
-        used = {bound.function for move in table.transitions for bound in (*move.guards, *move.effects, *([move.update] if move.update else []))}
+        used = {
+            bound.function
+            for move in table.transitions
+            for bound in (*move.guards, *move.effects, *([move.update] if move.update else []))
+        }
         for item in (*self.functions, *replace):
             if item not in used:
-                raise DefinitionError(f"{table.name}: a variant drops or replaces {getattr(item, '__name__', item)}, which it does not use")
+                raise DefinitionError(
+                    f"{table.name}: a variant drops or replaces {getattr(item, '__name__', item)}, "
+                    "which it does not use"
+                )
         for cell in self.cells:
             if cell not in table.moves:
-                raise DefinitionError(f"{table.name}: a variant drops {cell[1]} in {cell[0]}, which has no such transition")
+                raise DefinitionError(
+                    f"{table.name}: a variant drops {cell[1]} in {cell[0]}, which has no such transition"
+                )
 
     def namespace(self) -> dict[str, Any]:
         from .machine import Event
@@ -77,9 +90,13 @@ class _Change:
             **{name: Tally() for name in table.tallies},
             **self.states,
             **events,
-            "__annotations__": {name: GenericAlias(Event, (spec.payload or type(None),)) for name, spec in table.events.items()},
+            "__annotations__": {
+                name: GenericAlias(Event, (spec.payload or type(None),)) for name, spec in table.events.items()
+            },
             "rules": self._rules(events),
-            "owes": {self.states[id]: attrs.evolve(debt, why=table.rules[debt.rule]) for id, debt in table.owes.items()},
+            "owes": {
+                self.states[id]: attrs.evolve(debt, why=table.rules[debt.rule]) for id, debt in table.owes.items()
+            },
             "effects": self._effects(events),
             "invariants": [bound.function for bound in table.invariants],
             "step_invariants": [bound.function for bound in table.step_invariants],
@@ -106,7 +123,9 @@ class _Change:
     def _way(self, move: Transition) -> Way:
         cond = tuple(kept for guard in move.guards if (kept := self._function(guard.function)))
         after = tuple(kept for made in move.effects if (kept := self._function(made.function)))
-        return Way(move.source, move.event, move.target, cond, move.update and self._function(move.update.function), after)
+        return Way(
+            move.source, move.event, move.target, cond, move.update and self._function(move.update.function), after
+        )
 
     def _transitions(self, event: str) -> Any:
         made = None
@@ -141,6 +160,8 @@ class _Change:
         for name, (done, failed, unknown, reason) in self.table.awaited.items():
             if functions[name] in self.functions:
                 continue
-            answers = {how: events[event] for how, event in (("done", done), ("failed", failed), ("unknown", unknown)) if event}
+            answers = {
+                how: events[event] for how, event in (("done", done), ("failed", failed), ("unknown", unknown)) if event
+            }
             found.append(effect(functions[name], **answers) if answers else fire_and_forget(functions[name], reason))
         return found

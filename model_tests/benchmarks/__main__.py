@@ -98,19 +98,35 @@ def sqlite_speed(folder: Path, synchronous: str, fires: int) -> list[tuple[str, 
     raw = sqlite3.connect(folder / f"raw-{synchronous}.db", isolation_level=None)
     raw.execute("pragma journal_mode=wal")
     raw.execute(f"pragma synchronous={synchronous}")
-    raw.execute("create table instance(machine text, id text, state text, version int, data text, primary key(machine, id)) without rowid")
-    raw.execute("create table journal(seq integer primary key, machine text, id text, event text, state text, version int, data text)")
+    raw.execute(
+        "create table instance(machine text, id text, state text, version int, data text, primary key(machine, id))"
+        " without rowid"
+    )
+    raw.execute(
+        "create table journal(seq integer primary key, machine text, id text, event text, state text, version int,"
+        " data text)"
+    )
     raw.execute("insert into instance values('session', 's', 'open', 1, '{}')")
 
     def floor() -> None:
         for _ in range(fires):
             raw.execute("begin immediate")
-            state, version, data = raw.execute("select state, version, data from instance where machine=? and id=?", ("session", "s")).fetchone()
-            raw.execute("update instance set state=?, version=? where machine=? and id=? and version=?", (state, version + 1, "session", "s", version))
-            raw.execute("insert into journal values(null, ?, ?, ?, ?, ?, ?)", ("session", "s", "stop", state, version + 1, data))
+            state, version, data = raw.execute(
+                "select state, version, data from instance where machine=? and id=?", ("session", "s")
+            ).fetchone()
+            raw.execute(
+                "update instance set state=?, version=? where machine=? and id=? and version=?",
+                (state, version + 1, "session", "s", version),
+            )
+            raw.execute(
+                "insert into journal values(null, ?, ?, ?, ?, ?, ?)", ("session", "s", "stop", state, version + 1, data)
+            )
             raw.execute("commit")
 
-    return [(f"raw sqlite3, {synchronous} (floor)", per_second(fires, floor)), (f"fire on SQLite, {synchronous}", per_second(fires, fire))]
+    return [
+        (f"raw sqlite3, {synchronous} (floor)", per_second(fires, floor)),
+        (f"fire on SQLite, {synchronous}", per_second(fires, fire)),
+    ]
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 def approval(session: str, admission: str, name: str) -> Iterator[dict[str, Any]]:
-    """One card: its bundle's lease, the card, a click under a lease of its own, and a second click that comes too late."""
+    """One card: its bundle's lease, the card, a click under a lease of its own, and a second click that is late."""
     bundle, click, card = f"lb{name}", f"lc{name}", f"a{name}"
     witness = {"session": session, "admission": admission}
     asked = {"epoch": 0, "generation": 0}
@@ -52,7 +52,12 @@ def approval(session: str, admission: str, name: str) -> Iterator[dict[str, Any]
 
 
 def event(
-    machine: str, id: str, name: str, payload: dict[str, Any] | None = None, links: dict[str, str] | None = None, **more: Any
+    machine: str,
+    id: str,
+    name: str,
+    payload: dict[str, Any] | None = None,
+    links: dict[str, str] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     row = {"machine": machine, "id": id, "event": name, **more}
     if payload:

@@ -1,18 +1,19 @@
 """A generated race: actors of a small world plan what they will fire, then all fire at once under a drawn schedule.
 
 `race_of(world, ground)` is a Hypothesis state machine. It has a rule for each thing that an actor may do, enabled while
-the tables say that some state which the instance may be in takes the event, and a rule `race` that runs what was
-planned on a real kernel and store, each actor in a thread of its own. What a failure prints can be read as Python:
+the tables say that some state which the instance may be in takes the event, a rule for the pauses of each actor, and a
+rule `all_at_once` that runs what was planned on a real kernel and store, each actor in a thread of its own. What a
+failure prints can be read as Python:
 
     state.deadline_cycle_time_out()
-    state.stop_session_stop()
-    state.race(pauses=[('deadline', 3)])
+    state.click_a_cycle_deny(digest='a', always=False, feedback=False)
+    state.click_a_pauses(before=3)
+    state.all_at_once()
 
 followed by what cannot be, the schedule, and what every caller was told.
 """
 
 import types
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ __all__ = ["Arena", "race_of"]
 _AT_ONCE = 6
 """Fires that one race has at most, over all actors."""
 _STEPS = 9
-"""Steps that one fire takes, or a few more; pauses are drawn within that."""
+"""Steps that one fire takes, or a few less: an actor may pause before any of them."""
 
 Programs = Mapping[str, Sequence[tuple[Ref, Request]]]
 """What each actor fires, one after the other."""
@@ -101,6 +102,7 @@ class _Race(RuleBasedStateMachine):
     def clear(self) -> None:
         """Nothing is planned, and every instance is in the state that it is in."""
         self.planned: list[tuple[str, Fire, Request]] = []
+        self.pauses: set[tuple[str, int]] = set()
         self.may = {fire.instance: {self.arena.state(fire)} for fire in self.world.fires}
 
     def can(self, actor: str, fire: Fire) -> bool:
@@ -130,22 +132,17 @@ class _Race(RuleBasedStateMachine):
         wanted = {(actor, fire.instance) for actor, fire, _ in self.planned}
         return len(wanted) > len({instance for _, instance in wanted})
 
-    def pauses(self) -> st.SearchStrategy[list[tuple[str, int]]]:
-        """Which actor may pause where in what is planned."""
-        fires = Counter(actor for actor, *_ in self.planned)
-        racing = st.sampled_from(list(self.world.actors)).filter(lambda actor: actor in fires)
-        pause = racing.flatmap(lambda actor: st.tuples(st.just(actor), st.integers(0, _STEPS * fires[actor] - 1)))
-        return st.lists(pause, min_size=1, max_size=5, unique=True)
-
     def teardown(self) -> None:
         self.arena.ground.close()
 
-    @precondition(lambda self: self.contested() or (self.planned and not self.more()))
-    def race(self, pauses: Sequence[tuple[str, int]]) -> None:
+    # Hypothesis tries rules without arguments first, then by name: when it shrinks, it tries to race at once.
+    @precondition(lambda self: (self.contested() and self.pauses) or (self.planned and not self.more()))
+    @rule()
+    def all_at_once(self) -> None:
         programs: dict[str, list[tuple[Ref, Request]]] = {actor: [] for actor in self.world.actors}
         for actor, fire, request in self.planned:
             programs[actor].append((fire.ref, request))
-        schedule = Schedule(pausing(programs, pauses), self.arena.ground.watch)
+        schedule = Schedule(pausing(programs, self.pauses), self.arena.ground.watch)
         self.arena.race({actor: program for actor, program in programs.items() if program}, schedule)
         type(self).ran(schedule)
         self.raced = True
@@ -153,7 +150,7 @@ class _Race(RuleBasedStateMachine):
 
     @precondition(lambda self: self.raced and not self.planned)
     @rule()
-    def again(self) -> None:
+    def start_over(self) -> None:
         self.arena.ground.close()
         self.open()
 
@@ -172,7 +169,7 @@ def race_of(
     for name, actor in world.actors.items():
         for fire in actor.fires:
             rules[f"{name}_{fire.instance}_{fire.event.name}"] = _planning(name, fire)
-    rules["race"] = rule(pauses=st.runner().flatmap(_Race.pauses))(_Race.race)
+        rules[f"{name}_pauses"] = _pausing(name)
     given = {"world": world, "ground": staticmethod(ground), "ran": staticmethod(ran), "__module__": __name__}
     return types.new_class("Race", (_Race,), {}, lambda namespace: namespace.update(rules | given))
 
@@ -184,3 +181,15 @@ def _planning(actor: str, fire: Fire) -> Any:
     drawn = {field.name: st.sampled_from(values(field)) for field in fire.open}
     plan.__name__ = plan.__qualname__ = f"{actor}_{fire.instance}_{fire.event.name}"
     return precondition(lambda self: self.can(actor, fire))(rule(**drawn)(plan))
+
+
+def _pausing(actor: str) -> Any:
+    def planned(self: _Race) -> int:
+        return [other for other, *_ in self.planned].count(actor)
+
+    def pause(self: _Race, before: int) -> None:
+        self.pauses.add((actor, before))
+
+    pause.__name__ = pause.__qualname__ = f"{actor}_pauses"
+    before = st.runner().flatmap(lambda self: st.integers(0, _STEPS * planned(self) - 1))
+    return precondition(planned)(rule(before=before)(pause))

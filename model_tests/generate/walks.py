@@ -42,6 +42,7 @@ class Walk:
         self.refs = [(machine, machine.ref(id)) for machine in machines for id in ids]
         self.ids = ids
         self.lines: list[dict[str, Any]] = []
+        self.written = 0
 
     def lawful(self, steps: int, refusals: float = 0.15, looks: float = 0.1) -> list[dict[str, Any]]:
         """Walk on, and return all lines so far.
@@ -123,7 +124,8 @@ class Walk:
         return step(machine.table, snapshot, request, by, links)
 
     def _line(self, ref: Ref, request: Request, by: Any) -> dict[str, Any]:
-        number = len(self.lines) + 1
+        self.written += 1
+        number = self.written
         line: dict[str, Any] = {"machine": ref.machine, "id": ref.id, "event": request.name}
         table = request.event.machine.table
         given = {name: target.id for name, target in request.links.items()}

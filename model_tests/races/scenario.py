@@ -34,7 +34,6 @@ from ...machines.kernel import (
     MemoryStore,
     Ref,
     Request,
-    Table,
     Way,
 )
 from ...machines.kernel.kernel import Mode
