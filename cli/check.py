@@ -76,7 +76,12 @@ def _judge(path: str, format: str | None) -> Iterator[Judged | None]:
         yield from _one("-", cast(BufferedReader, sys.stdin.buffer), None, format, named=True)
         return
     for file in files(Path(path)):
-        with file.open("rb") as source, progress(source, visible(str(file))):
+        try:
+            source = file.open("rb")
+        except OSError as error:
+            yield Judged(str(file), "", Report("", "unreadable", 0, 0, note=f"cannot be opened: {error.strerror}"))
+            continue
+        with source, progress(source, visible(str(file))):
             yield from _one(str(file), source, file, format, named=not Path(path).is_dir())
 
 

@@ -1,17 +1,16 @@
 """The stores of this repository as grounds for a race."""
 
-import json
-import sqlite3
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..adapters.stores.points import at, under_schedule
 from ..adapters.stores.sqlite import SQLiteStore
-from ..machines.checking import Record, Recorded
+from ..adapters.traces import journal
+from ..machines.checking import Begin, Record, Recorded
 from ..machines.kernel import MemoryStore, Ref, Snapshot, Table
 from ..machines.kernel.payloads import plain
 from ..machines.kernel.store import Entry, Transaction
@@ -123,9 +122,6 @@ def _row(entry: Entry) -> Record:
     )
 
 
-_JOURNAL = 'SELECT machine, id, event, payload, "by", links, state, data FROM journal ORDER BY seq'
-
-
 _MEMORY = Path("/dev/shm")
 """A folder without a disk, where there is one: each race has a new file."""
 
@@ -141,11 +137,7 @@ class SQLiteGround:
         self.store = SQLiteStore(self._path, synchronous="NORMAL", clock=lambda: 0.0)
 
     def journal(self) -> Iterable[Recorded]:
-        with closing(sqlite3.connect(self._path)) as connection:
-            for machine, id, event, payload, by, links, state, data in connection.execute(_JOURNAL):
-                to = {name: target for name, (_, target) in json.loads(links).items()}
-                by = None if by is None else json.loads(by)
-                yield Record(machine, id, event, json.loads(payload), to, by=by, state=state, data=json.loads(data))
+        return (record for record in journal.read(self._path) if not isinstance(record, Begin))
 
     def close(self) -> None:
         self.store.close()

@@ -11,13 +11,13 @@ from .generate.proof import Claim, Proof, claims
 
 @pytest.mark.parametrize("claim", list(claims(Approval)), ids=str)
 def test_it_is_confirmed_for_all_values(claim: Claim) -> None:
-    proof = claim.prove()
+    proof = claim.prove(seconds=120)
     assert proof.verdict == "confirmed", proof.why
 
 
-def proven(machine: type[Machine], name: str) -> Proof:
+def proven(machine: type[Machine], name: str, seconds: float = 20.0) -> Proof:
     (claim,) = (claim for claim in claims(machine) if claim.name == name)
-    return claim.prove()
+    return claim.prove(seconds)
 
 
 def test_an_update_that_leaves_a_resolved_cycle_undecided_is_refuted() -> None:
@@ -35,7 +35,8 @@ def test_an_update_that_changes_a_decided_outcome_is_refuted() -> None:
         return attrs.evolve(data, outcome=Outcome.DENIED)
 
     late = Way(Approval.resolved, Approval.time_out, Approval.resolved, on=overruled)
-    proof = proven(Approval.variant("late", add=[late], why="planted"), "resolved time_out resolved keeps what is promised")
+    wrong = Approval.variant("late", add=[late], why="planted")
+    proof = proven(wrong, "resolved time_out resolved keeps what is promised")
     assert proof.verdict == "refuted"
     assert "data.outcome=<Outcome." in proof.why
     assert "data.outcome=<Outcome.DENIED" not in proof.why
@@ -83,5 +84,5 @@ def test_a_way_that_nothing_can_take_is_refuted() -> None:
 
 
 def test_what_is_not_tried_to_the_end_is_bounded() -> None:
-    (claim,) = (claim for claim in claims(Approval) if claim.name == "published approve resolved keeps what is promised")
-    assert claim.prove(seconds=0.1).verdict == "bounded"
+    proof = proven(Approval, "published approve resolved keeps what is promised", seconds=0.1)
+    assert proof.verdict == "bounded"

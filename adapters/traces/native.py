@@ -5,7 +5,7 @@ would change what the line says; `meta` is free for the writer's own use.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -26,10 +26,10 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     by: str | int | None = None
     event_id: str | None = None
     actor: str | None = None
-    outcome: str | None = None
+    outcome: Literal["accepted", "refused"] | None = None
     state: str | None = None
     data: dict[str, Any] | None = None
-    phase: str | None = None
+    phase: Literal["invoke", "return"] | None = None
     call: str | None = None
     ts: float | str | None = None
     after: list[str] | None = None
@@ -49,8 +49,6 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _decode = msgspec.json.Decoder(_Line).decode
-_OUTCOMES = (None, "accepted", "refused")
-_PHASES = (None, "invoke", "return")
 
 
 def detect(first: Mapping[str, Any]) -> bool:
@@ -70,22 +68,23 @@ def read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[Begin | Reco
     Raises:
         BadInput: a line is no record; the text begins with its number.
     """
-    begun = False
+    begun, first = False, True
     for number, line in lines:
         if not begun:
             begun = True
             if b'"leverframe"' in line:
+                first = False
                 yield _begin(number, line, name)
                 continue
             yield Begin(name, total=False)
         try:
             record = _decode(line)
         except (msgspec.DecodeError, RecursionError) as wrong:
-            raise _bad(number, line, wrong) from None
+            raise _bad(number, line, wrong, first) from None
+        first = False
         record.line = number
-        record.payload = bytes(record.payload) or None  # type: ignore[assignment]  # raw bytes are the key of the memo
-        if record.outcome not in _OUTCOMES or record.phase not in _PHASES:
-            raise BadInput(f"line {number}: outcome is accepted or refused, phase is invoke or return")
+        raw = record.payload
+        record.payload = bytes(raw) if raw else None  # type: ignore[assignment]  # raw bytes are the key of the memo
         yield record
 
 
@@ -93,7 +92,7 @@ def _begin(number: int, line: bytes, name: str) -> Begin:
     try:
         header = msgspec.json.decode(line, type=_Header)
     except (msgspec.DecodeError, RecursionError) as wrong:
-        raise _bad(number, line, wrong) from None
+        raise _bad(number, line, wrong, True) from None
     if header.leverframe != 1 or header.order not in ("total", "actor"):
         raise BadInput(
             f"line {number}: this header is of another version: expected leverframe 1 and order total or actor"
@@ -101,9 +100,9 @@ def _begin(number: int, line: bytes, name: str) -> Begin:
     return Begin(header.trace or name, header.complete, header.order == "total")
 
 
-def _bad(number: int, line: bytes, wrong: Exception) -> BadInput:
-    """A line that is no record: torn when it is the last one and has no end."""
+def _bad(number: int, line: bytes, wrong: Exception, first: bool) -> BadInput:
+    """A line that is no record: torn when it is the last one and has no end, and something stands before it."""
     if isinstance(wrong, RecursionError):
         return BadInput(f"line {number}: nested too deeply to be a record")
-    kind = BadInput if line.endswith(b"\n") or isinstance(wrong, msgspec.ValidationError) else Torn
+    kind = BadInput if first or line.endswith(b"\n") or isinstance(wrong, msgspec.ValidationError) else Torn
     return kind(f"line {number}: {wrong}")

@@ -67,8 +67,13 @@ def open_source(name: str, source: BufferedReader, path: Path | None, format: st
     Raises:
         BadInput: the source is empty, binary, no text, or of no known format; one line without the name.
     """
-    head = source.peek(len(_SQLITE))
-    if head.startswith(_SQLITE) and path is not None and format in (None, journal.NAME):
+    try:
+        head = source.peek(len(_SQLITE))
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}") from None
+    if format == journal.NAME or (format is None and head.startswith(_SQLITE)):
+        if path is None:
+            raise BadInput("is no file: a journal is read where it lies, so give its path")
         return Source(name, journal.NAME, journal.read(path))
     lines = numbered(source)
     first = next(lines, None)

@@ -1,5 +1,6 @@
 """Admission, lease, approval and gate, as the rows of a Turnstone run show them.
 
+A gate is entered once the row before it has let it in (a commit, a dispatch or a claim), which is reported late itself.
 A sweep spans from sweep_called to sweep_returned: its barrier goes up after the first and comes down before the second,
 so that both its ends are invoked and returned there. A lease is granted or refused between its request and the row that
 says so, and given back after the thread's previous row. A claim is a sweep's if its thread is sweeping, else a click's
@@ -113,7 +114,8 @@ class Gates:
         thread.gates.append(gate)
         links = {"session": turn.session if turn else self.scene.session(thread), "cycle": card}
         payload = {**(turn.witness() if turn else {}), **self._options(gate)}
-        self.run.over(self.run.since(row), row, "gate", gate.id, "start", payload, links=links)
+        let_in = self.run.since(row)
+        self.run.over(self.run.since(let_in), row, "gate", gate.id, "start", payload, links=links)
         for item in items if batch else ():
             call = batch.calls.get(str(item.get("call_id"))) if batch else None
             if call is None:
@@ -131,18 +133,18 @@ class Gates:
         ids = [item.get("call_id") for item in pending]
         told = self.run.within(gate.entered, "tool_info_published", *_OVER)
         shown = [item for later in told for item in later.tables("items")]
-        options: dict[str, Any] = {
-            "items": min(len(gate.items), _MOST),
-            "pending": min(len(pending), _MOST),
-            "ids_distinct": all(ids) and len(set(map(str, ids))) == len(ids),
-            "budget_item": any(item.get("func_name") == _BUDGET for item in gate.items),
-            "blanket": any(item.get("auto_approve_reason") == "blanket" for item in shown),
-        }
+        options: dict[str, Any] = {}
+        if "items" in gate.entered.fields:
+            options["items"] = min(len(gate.items), _MOST)
+            options["pending"] = min(len(pending), _MOST)
+            options["ids_distinct"] = all(ids) and len(set(map(str, ids))) == len(ids)
+            options["budget_item"] = any(item.get("func_name") == _BUDGET for item in gate.items)
+            options["blanket"] = any(item.get("auto_approve_reason") == "blanket" for item in shown)
         smart = gate.entered.table("smart")
-        options["smart_on"] = smart.get("enabled") is True
-        options["stamps_coherent"] = bool(smart)
-        options["threshold"] = _thousandths(smart.get("threshold"))
         if smart:
+            options["smart_on"] = smart.get("enabled") is True
+            options["stamps_coherent"] = True
+            options["threshold"] = _thousandths(smart.get("threshold"))
             options["bounded"] = gate.entered.fields.get("approval_wait_seconds") is not None
         return options
 
@@ -167,14 +169,14 @@ class Gates:
             return
         gate.policed = True
         answer: dict[str, Any] = {}
-        if shows is not None:
+        if shows is not None and "items" in shows.fields and "items" in gate.entered.fields:
             failed = [item.get("call_id") for item in gate.items if item.get("error")]
             items = shows.tables("items")
             allowed = sum(item.get("auto_approve_reason") == "policy" for item in items)
             denied = sum(bool(item.get("error")) and item.get("call_id") not in failed for item in items)
             left = len(_pending(gate.items)) - allowed - denied
             answer = {"left": min(max(left, 0), _MOST), "any_denied": denied > 0}
-        elif row.op == "smart_wait_begin":
+        elif "needed" in row.fields:
             answer = {"left": min(len(row.texts("needed")), _MOST)}
         self.run.at(row, "gate", gate.id, "policy_result", answer)
         self.run.hidden(row, "gate", gate.id, "grants_result")
@@ -190,7 +192,8 @@ class Gates:
 
     def smart_ended(self, row: Row, thread: Thread) -> None:
         if thread.gates:
-            thread.gates[-1].timely = set(row.texts("needed")) <= set(row.texts("have"))
+            missing = set(row.texts("needed")) - set(row.texts("have"))
+            thread.gates[-1].timely = not missing or "have" not in row.fields
 
     def smart_decided(self, row: Row, thread: Thread) -> None:
         if not thread.gates:
@@ -202,12 +205,13 @@ class Gates:
             return
         found = [self._confidence.get(call) for call in row.texts("call_ids")]
         known = [confidence for confidence in found if confidence is not None]
-        lowest = min(known, default=None) if len(known) == len(found) else None
-        self.run.over(since, row, "gate", gate.id, "smart_ready", {"confidence": lowest})
+        lowest = {"confidence": min(known) if known and len(known) == len(found) else None}
+        self.run.over(since, row, "gate", gate.id, "smart_ready", lowest if self._confidence else {})
 
     def verdict(self, row: Row, thread: Thread) -> None:
         verdict = row.table("verdict")
-        self._confidence[str(verdict.get("call_id"))] = _thousandths(verdict.get("confidence"))
+        if "call_id" in verdict and "confidence" in verdict:
+            self._confidence[str(verdict["call_id"])] = _thousandths(verdict["confidence"])
 
     def gate_over(self, row: Row, thread: Thread) -> None:
         if not thread.gates:
@@ -258,6 +262,8 @@ class Gates:
         id, yes = row.text("cycle_id"), row.flag("approved")
         if id is None:
             return
+        if yes is None:
+            yes = row.text("decision") == "approved"
         event = "approve" if yes else "deny"
         if thread.sweeps and not yes:
             self.run.at(row, "approval", id, "cancel")

@@ -15,6 +15,7 @@ from .turnstone_run import Row, Run
 __all__ = ["Batch", "Card", "Click", "GateCall", "GuardCall", "Scene", "Span", "Thread", "Turn"]
 
 _UNNAMED = "session"
+"""The session of a run in which no row names one."""
 
 
 @attrs.define(eq=False)
@@ -162,6 +163,8 @@ class Scene:
         self.turns: dict[tuple[str, int], Turn] = {}
         self.cards: dict[str, Card] = {}
         self._sessions: set[str] = set()
+        if run.rows and not any(row.fields.get("session") for row in run.rows):
+            self.run.at(run.rows[0], "session", _UNNAMED, "start")
         self.spans: dict[str, list[Span]] = {}
         """For each session the rows between which its epoch was moved."""
         self._threads: dict[str, Thread] = {}

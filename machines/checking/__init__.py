@@ -4,4 +4,17 @@ from .conformance import Checker
 from .judge import judge
 from .record import SEVERITY, Begin, Debt, Record, Recorded, Report, Torn, Verdict, Violation, worst
 
-__all__ = ["SEVERITY", "Begin", "Checker", "Debt", "Record", "Recorded", "Report", "Torn", "Verdict", "Violation", "judge", "worst"]
+__all__ = [
+    "SEVERITY",
+    "Begin",
+    "Checker",
+    "Debt",
+    "Record",
+    "Recorded",
+    "Report",
+    "Torn",
+    "Verdict",
+    "Violation",
+    "judge",
+    "worst",
+]

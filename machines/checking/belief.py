@@ -11,11 +11,11 @@ from ..kernel.links import State
 from ..kernel.table import Table
 from .dark import dark_fields
 
-__all__ = ["Belief", "Beliefs", "Candidate", "Cell"]
+__all__ = ["Belief", "Beliefs", "Candidate", "Cell", "widest"]
 
 
 class Cell:
-    """A state with its data and the memory of the machine's monitors; UNKNOWN is what the trace does not show of them."""
+    """A state with its data and the memory of the machine's monitors; what the trace does not show is UNKNOWN."""
 
     __slots__ = ("dark", "data", "memory", "state")
 
@@ -36,7 +36,11 @@ class Belief:
     __slots__ = ("candidates", "cells", "counts", "final", "owing", "shaded", "sole", "unborn")
 
     def __init__(self, table: Table, candidates: frozenset[Candidate], counts: Any, shaded: bool) -> None:
-        self.candidates = tuple(sorted(candidates, key=lambda candidate: (list(table.states).index(str(candidate[0].state.id)), candidate[1])))
+        self.candidates = tuple(
+            sorted(
+                candidates, key=lambda candidate: (list(table.states).index(str(candidate[0].state.id)), candidate[1])
+            )
+        )
         self.cells = tuple(dict.fromkeys(cell for cell, _ in self.candidates))
         self.sole = self.cells[0] if len(self.candidates) == 1 and not self.candidates[0][1] else None
         self.shaded = shaded
@@ -44,7 +48,9 @@ class Belief:
         self.unborn = any(cell.state is table.absent for cell in self.cells)
         self.final = all(cell.state.final for cell in self.cells)
         self.owing = all(str(cell.state.id) in table.owes for cell in self.cells)
-        self.counts = counts(tuple(_share(cell.state in states for cell in self.cells) for _, _, states in table.counted))
+        self.counts = counts(
+            tuple(_share(cell.state in states for cell in self.cells) for _, _, states in table.counted)
+        )
         """Least and most that an instance adds to its owners, in the order of `table.counted`."""
 
     def states(self) -> str:
@@ -57,7 +63,7 @@ def _share(counted: Iterable[bool]) -> tuple[int, int]:
     return int(values == {True}), int(True in values)
 
 
-def _widest(candidates: frozenset[Candidate]) -> frozenset[Candidate]:
+def widest(candidates: frozenset[Candidate]) -> frozenset[Candidate]:
     """The candidates without those that a wider one contains: equal to it in all that it knows."""
     wide = [candidate for candidate in candidates if candidate[0].dark]
     if not wide or len(candidates) == 1:
@@ -106,11 +112,11 @@ class Beliefs:
         return found
 
     def of(self, candidates: Iterable[Candidate], shaded: bool = False) -> Belief:
-        widest = _widest(frozenset(candidates))
-        key = (widest, shaded and len({cell for cell, _ in widest}) != 1)
+        kept = widest(frozenset(candidates))
+        key = (kept, shaded and len({cell for cell, _ in kept}) != 1)
         found = self._beliefs.get(key)
         if found is None:
-            found = self._beliefs[key] = Belief(self.table, widest, self._count, key[1])
+            found = self._beliefs[key] = Belief(self.table, kept, self._count, key[1])
         return found
 
     def _count(self, counts: Any) -> Any:

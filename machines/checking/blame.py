@@ -48,7 +48,9 @@ def observed_data(cell: Cell, table: Table, data: Mapping[str, Any]) -> Any:
     if cell.data is UNKNOWN:
         whole = table.data is not None and all(field.name in data for field in table.data_fields if field.decides)
         return table.data(**data) if whole and table.data else UNKNOWN
-    return attrs.evolve(cell.data, **{name: value for name, value in data.items() if getattr(cell.data, name) is UNKNOWN})
+    return attrs.evolve(
+        cell.data, **{name: value for name, value in data.items() if getattr(cell.data, name) is UNKNOWN}
+    )
 
 
 def explain(instance: Instance, call: Call, ask: Callable[[Instance, Call], Ask]) -> Blame:
@@ -58,7 +60,14 @@ def explain(instance: Instance, call: Call, ask: Callable[[Instance, Call], Ask]
     for cell in instance.belief.cells:
         refusals += outcomes(table, cell, asked, lambda state, data, memory: Cell(state, data, memory)).refused
     if not refusals:
-        return Blame("refused-without-cause", f"{call.request.name} had no effect", instance.belief.states(), (), (), instance.state_line)
+        return Blame(
+            "refused-without-cause",
+            f"{call.request.name} had no effect",
+            instance.belief.states(),
+            (),
+            (),
+            instance.state_line,
+        )
     blamed = nearest(refusals)
     failed = tuple((fault.guard, _shown(fault)) for fault in blamed.failed)
     return Blame(

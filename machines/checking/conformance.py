@@ -14,10 +14,11 @@ from ..kernel.links import Seen
 from ..kernel.machine import Machine
 from .belief import Belief, Candidate, Cell
 from .blame import Blame, explain, observed, observed_data
-from .instance import FAR, Call, Count, Instance
+from .instance import FAR, Call, Instance
 from .lane import Closure, Lane, Plan, Result, parsed
 from .possible import Ask, Counts, Possible, chance_of, outcomes, rules_of, said_of
 from .record import Begin, Recorded, Report, Verdict, Violation
+from .tallies import Count, tallies_of
 from .toomany import TooMany
 
 __all__ = ["Checker"]
@@ -160,7 +161,7 @@ class Checker:
         elif plan.birth:
             self._attach(instance, record.links or _NONE)
             if not self.begin.complete and instance.tallies and instance.tallies[0][1] >= FAR:
-                instance.tallies = tuple((least, most - FAR, False) for least, most, _ in instance.tallies)
+                instance.tallies = tallies_of(tuple((least, most - FAR, False) for least, most, _ in instance.tallies))
         elif record.links and not lane.life_names.isdisjoint(record.links) and not instance.belief.final:
             self._attach(instance, record.links)
         assert after is not None
@@ -231,8 +232,11 @@ class Checker:
         by = UNKNOWN if record.by is None else record.by
         return Call(lane.request(plan.name, record.payload), by, self._links(lane, instance, record), record.line)
 
-    def _attach(self, instance: Instance, given: Mapping[str, Any]) -> None:
-        """Point the links for life where the record says; what it leaves out stays as it is."""
+    def _attach(self, instance: Instance, given: Mapping[str, Any], perhaps: bool = False) -> None:
+        """Point the links for life where the record says; what it leaves out stays as it is.
+
+        A birth that only may happen does not move a link: if another one may, too, it is open where the link points.
+        """
         lane, before = instance.lane, instance.links
         links: list[Any] = []
         for (name, machine), was in zip(lane.targets, before, strict=True):
@@ -244,7 +248,7 @@ class Checker:
             if was is not UNKNOWN and was is not target and not instance.belief.unborn:
                 kept = "nowhere" if was is None else was.ref
                 raise BadInput(f"link {name} of {instance.ref} is for life and points to {kept}")
-            links.append(target)
+            links.append(UNKNOWN if perhaps and was is not UNKNOWN and was is not target else target)
         instance.links = tuple(links)
         if instance.belief.counts is not lane.beliefs.unborn.counts:
             for (place, index), share in zip(lane.counted, instance.belief.counts, strict=True):
@@ -378,7 +382,7 @@ class Checker:
         return True
 
     def _otherwise_refused(self, instance: Instance, record: Recorded, name: str) -> bool:
-        """Whether a refusal may have a cause outside of the machine: a bound event id, or a debt of another instance."""
+        """Whether a refusal may have a cause outside of the machine: a bound event id, or another instance's debt."""
         for debtor in instance.busy.debtors if instance.busy else ():
             if any(debtor.table.until.get(str(cell.state.id)) for cell in debtor.belief.cells):
                 return True
@@ -393,8 +397,8 @@ class Checker:
     # --- calls ------------------------------------------------------------------------------------------------------
 
     def _invoke(self, instance: Instance, record: Recorded, call: Call) -> None:
-        if call.request.name == "start":
-            self._attach(instance, record.links or _NONE)
+        if call.request.name == "start" and instance.belief.unborn:
+            self._attach(instance, record.links or _NONE, perhaps=True)
         busy = instance.occupied()
         busy.settled = -1
         kind = busy.open(call)
@@ -407,6 +411,7 @@ class Checker:
             owner = instance.life()[name]
             if isinstance(owner, Instance):
                 owner.occupied().feeders[instance] = None
+        self.moves += 1  # what may happen from now on may be read by calls that are open already
 
     def _return(self, instance: Instance, record: Recorded) -> None:
         busy = instance.occupied()
@@ -426,7 +431,9 @@ class Checker:
                 times[kind] -= 1
                 kept.add((cell, tuple(sorted((k, n) for k, n in times.items() if n))))
         if refused and self._otherwise_refused(instance, record, call.request.name):
-            kept |= {(cell, done) for cell, done in instance.belief.candidates if dict(done).get(kind, 0) < call.invoked}
+            kept |= {
+                (cell, done) for cell, done in instance.belief.candidates if dict(done).get(kind, 0) < call.invoked
+            }
         if not kept:
             open_rules = call.chance.doubts | self._work_out(instance, call, refused).open
             self.not_checked |= open_rules - {self._impossible(instance, record, call, refused)}
@@ -436,6 +443,8 @@ class Checker:
         elif not (lapsed or call.chance.surely_refusable):
             self.not_checked.add("refused-without-cause")
         busy.close(kind)
+        if refused and not busy.kinds and instance.belief is instance.lane.beliefs.unborn:
+            instance.links = instance.lane.nowhere
         changed = instance.lane.beliefs.of(kept, instance.belief.shaded)
         if changed is not instance.belief:
             self._change(instance, changed, record.line)
@@ -463,32 +472,26 @@ class Checker:
     def _closure(self, instance: Instance, kinds: Mapping[int, Call]) -> Belief:
         """Every candidate that open calls can lead to."""
         memo = instance.lane.closures
-        beliefs: list[Any] = []
-        counts: list[Any] = [self._tallies(instance)]
+        seen: list[Any] = [instance.belief, self._tallies(instance)]
         for call in kinds.values():
             for name, _, _ in instance.lane.plans[call.request.name].links:
                 target = call.links.get(name, UNKNOWN)
                 if isinstance(target, Instance):
                     self._settle(target)
-                    beliefs.append(target.belief)
-                    counts.append(self._tallies(target))
+                    seen += (target.belief, self._tallies(target))
                 else:
-                    beliefs.append(target)
-        calls = [(kind, *call.content(), call.invoked) for kind, call in kinds.items()]
-        key: Any = (instance.belief, *calls, *beliefs)
+                    seen.append(target)
+        key = (*seen, *((kind, *call.content(), call.invoked) for kind, call in kinds.items()))
         found = memo.get(key)
         if found is None:
-            found = memo.get((*key, *counts))
-        if found is None:
-            found, counted = self._follow(instance, kinds)
-            memo[(*key, *counts) if counted else key] = found
+            found = memo[key] = self._follow(instance, kinds)
         for kind, chance in found.chances.items():
             kinds[kind].chance |= chance
         self.not_checked |= found.unasked
         return found.belief
 
-    def _follow(self, instance: Instance, kinds: Mapping[int, Call]) -> tuple[Closure, bool]:
-        """Work out where open calls can lead, and whether that depends on how many count for anything."""
+    def _follow(self, instance: Instance, kinds: Mapping[int, Call]) -> Closure:
+        """Work out where open calls can lead."""
         lane = instance.lane
         found = set(instance.belief.candidates)
         todo = list(found)
@@ -512,9 +515,7 @@ class Checker:
         shaded = instance.belief.shaded or any(possible.split for possible in every)
         chances = {kind: chance_of(ones, shaded) for kind, ones in tried.items()}
         unasked = frozenset(rule for possible in every for rule in possible.unasked)
-        counted = any(ask.shaded or lane.plans[ask.request.name].tallies for ask in asks.values())
-        counted = counted or any(possible.counted for possible in every)
-        return Closure(lane.beliefs.of(found, shaded), chances, unasked), counted
+        return Closure(lane.beliefs.of(found, shaded), chances, unasked)
 
     # --- what changes -----------------------------------------------------------------------------------------------
 
@@ -535,14 +536,15 @@ class Checker:
 
     def _recount(self, instance: Instance, before: Belief, belief: Belief, line: int) -> None:
         """Move the tallies of the owners by what this instance adds to them."""
-        lane = instance.lane
-        for (place, index), was, now in zip(lane.counted, before.counts, belief.counts, strict=True):
-            if was == now:
-                continue
-            owner, open_ = instance.links[place], belief.shaded and now[0] != now[1]
-            self._count(instance, lane.target_lanes[place], owner, index, (now[0] - was[0], now[1] - was[1], open_))
+        lane, links = instance.lane, instance.links
+        for place, index, change in lane.changes(before, belief):
+            owner = links[place]
             if owner.__class__ is Instance:
                 owner.tally_line = line
+                if owner.busy is None:
+                    owner.tallies = owner.tallies.moved(index, change)
+                    continue
+            self._count(instance, lane.target_lanes[place], owner, index, change)
 
     def _count(self, instance: Instance, machine: str, owner: Any, index: int, change: Count) -> None:
         """Let an instance count more or less for its owner, or for any owner when it is not known which."""
@@ -558,10 +560,7 @@ class Checker:
             return
         if owner.busy is not None:
             self._look_again(owner, instance)
-        tallies = owner.tallies
-        least, most, open_ = tallies[index]
-        changed = (least + change[0], most + change[1], open_ or change[2])
-        owner.tallies = (*tallies[:index], changed, *tallies[index + 1 :])
+        owner.tallies = owner.tallies.moved(index, change)
         if owner.busy is not None:
             self.moves += 1
 
@@ -638,7 +637,9 @@ class Checker:
                 state, seen = debtor.belief.cells[0].state, debtor.belief.states()
                 owe = debtor.table.owes[str(state.id)]
                 why = f"{debtor.ref} still is {seen}, and {debtor.table.rules[owe.rule]}"
-                self._violate(debtor, record, Blame(owe.rule, why, seen, (), debtor.table.takes(state), debtor.state_line))
+                self._violate(
+                    debtor, record, Blame(owe.rule, why, seen, (), debtor.table.takes(state), debtor.state_line)
+                )
             elif len(late) > 1 and dark:
                 self.not_checked |= {owe.rule for owe in debtor.table.owes.values() if owe.until}
 
@@ -654,7 +655,9 @@ class Checker:
                 continue
             own = UNKNOWN if cell.data is UNKNOWN else Seen(cell.state, cell.data)
             seen = [self._shown(links[name]) if name != "data" else (own,) for name in until.names]
-            dark = dark or any(isinstance(links.get(name), Instance) and links[name].belief.shaded for name in until.names)
+            dark = dark or any(
+                isinstance(links.get(name), Instance) and links[name].belief.shaded for name in until.names
+            )
             for values in product(*seen):
                 known = dict(zip(until.names, values, strict=True))
                 if any(value is UNKNOWN for value in values):

@@ -8,14 +8,13 @@ import attrs
 from ..kernel.snapshot import Ref, Request
 from ..kernel.table import Table
 from .belief import Belief
+from .tallies import Tallies
 
 if TYPE_CHECKING:
     from .lane import Lane
 
-__all__ = ["FAR", "Busy", "Call", "Chance", "Count", "Instance"]
+__all__ = ["FAR", "Busy", "Call", "Chance", "Instance"]
 
-Count = tuple[int, int, bool]
-"""Least and most of a tally, and whether it is open because the trace does not show what counts."""
 FAR = 1 << 40
 """More dependents than there can be: an instance whose birth the trace does not show may have any number."""
 
@@ -115,7 +114,7 @@ class Instance:
         self.belief = belief
         self.links: tuple[Any, ...] = lane.nowhere
         """Where each link for life points, in the order of `lane.life`: an Instance, None or UNKNOWN."""
-        self.tallies: tuple[Count, ...] = lane.zero
+        self.tallies: Tallies = lane.zero
         """Each tally, in the order of the table."""
         self.busy: Busy | None = None
         self.state_line = 0

@@ -24,31 +24,25 @@ def judge(machines: Mapping[str, type[Machine]], stream: Iterable[Begin | Record
     """
     checker: Checker | None = None
     spoilt: Report | None = None
-    items = iter(stream)
-    while True:
-        try:
-            item = next(items, None)
-        except Torn as torn:
-            if checker is not None:
-                yield spoilt or _cut(checker.finish(), str(torn))
-                return
-            yield _unreadable(checker, str(torn))
-            return
-        except BadInput as bad:
-            yield _unreadable(checker, str(bad))
-            return
-        if item is None or isinstance(item, Begin):
-            if checker is not None:
-                yield spoilt or checker.finish()
-            if item is None:
-                return
-            checker, spoilt = Checker(machines, item), None
-        elif spoilt is None:
-            assert checker is not None
-            try:
-                checker.feed(item)
-            except BadInput as bad:
-                spoilt = _unreadable(checker, f"line {item.line}: {bad}")
+    try:
+        for item in stream:
+            if isinstance(item, Begin):
+                if checker is not None:
+                    yield spoilt or checker.finish()
+                checker, spoilt = Checker(machines, item), None
+            elif spoilt is None:
+                assert checker is not None
+                try:
+                    checker.feed(item)
+                except BadInput as bad:
+                    spoilt = _unreadable(checker, f"line {item.line}: {bad}")
+    except Torn as torn:
+        yield spoilt or (_unreadable(None, str(torn)) if checker is None else _cut(checker.finish(), str(torn)))
+    except BadInput as bad:
+        yield spoilt or _unreadable(checker, str(bad))
+    else:
+        if checker is not None:
+            yield spoilt or checker.finish()
 
 
 def _cut(report: Report, note: str) -> Report:

@@ -12,8 +12,9 @@ from ..kernel.machine import Event, Machine
 from ..kernel.snapshot import Request
 from ..kernel.table import Table
 from .belief import Belief, Beliefs
-from .instance import FAR, Chance, Count, Instance
+from .instance import FAR, Chance, Instance
 from .record import Debt
+from .tallies import Count, tallies_of
 
 __all__ = ["Closure", "Lane", "Plan", "Result", "parsed"]
 
@@ -86,17 +87,19 @@ class Lane:
         self.targets = tuple((name, self.table.links[name].to.table.name) for name in self.life)
         self.target_lanes = tuple(machine for _, machine in self.targets)
         self.nowhere: tuple[Any, ...] = (UNKNOWN,) * len(self.life)
-        self.zero: tuple[Count, ...] = ((0, 0, False),) * len(self.table.tallies)
-        self.far: tuple[Count, ...] = ((0, FAR, True),) * len(self.table.tallies)
+        self.zero = tallies_of(((0, 0, False),) * len(self.table.tallies))
+        self.far = tallies_of(((0, FAR, True),) * len(self.table.tallies))
         self.loose = [0] * len(self.table.tallies)
         """For each tally how many may count of which the trace does not show where."""
         self.counted = tuple(
-            (self.life.index(link), self.table.links[link].to.table.tallies.index(tally)) for link, tally, _ in self.table.counted
+            (self.life.index(link), self.table.links[link].to.table.tallies.index(tally))
+            for link, tally, _ in self.table.counted
         )
         """Where each tally that an instance adds to is: place of the link, place of the tally in its owner."""
         self.instances: dict[str, Instance] = {}
         self.memo: dict[Any, Result] = {}
         self.closures: dict[Any, Closure] = {}
+        self._changes: dict[tuple[Belief, Belief], tuple[tuple[int, int, Count], ...]] = {}
         self.plans = {name: self._plan(name) for name in self.table.events}
         self._requests: dict[Any, Request] = {}
 
@@ -115,6 +118,17 @@ class Lane:
             if name in names
         )
         return Plan(event, links, "by" in names, not names.isdisjoint(self.table.tallies), event == "start")
+
+    def changes(self, before: Belief, after: Belief) -> tuple[tuple[int, int, Count], ...]:
+        """How the owners' tallies move from one belief to another: place of the link, of the tally, by how much."""
+        known = self._changes.get((before, after))
+        if known is None:
+            known = self._changes[before, after] = tuple(
+                (place, index, (now[0] - was[0], now[1] - was[1], after.shaded and now[0] != now[1]))
+                for (place, index), was, now in zip(self.counted, before.counts, after.counts, strict=True)
+                if was != now
+            )
+        return known
 
     def plan(self, event: str) -> Plan:
         """What an event depends on.

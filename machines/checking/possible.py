@@ -13,10 +13,10 @@ import attrs
 
 from ..kernel.fields import UNKNOWN, Field
 from ..kernel.links import Seen
-from ..kernel.snapshot import Accepted, Decision, Ref, Refused, Request, Snapshot
+from ..kernel.snapshot import Accepted, Decision, Failed, Ref, Refused, Request, Snapshot
 from ..kernel.step import absent, fault, known_names, step, take
 from ..kernel.table import Bound, Table
-from .belief import Candidate, Cell
+from .belief import Candidate, Cell, widest
 from .dark import Known, Probe, Touched, dark_fields, forget, put
 from .instance import Chance
 from .toomany import TooMany
@@ -187,7 +187,7 @@ def outcomes(table: Table, cell: Cell, ask: Ask, make: Any) -> Possible:
             reached = found.after.setdefault(after, {})
             for link, index in case.chosen.items():
                 reached.setdefault(link, set()).add(index)
-    found.split = any(len(cells) > 1 for cells in ends.values())
+    found.split = any(len(widest(frozenset((end, ()) for end in cells))) > 1 for cells in ends.values())
     found.refusing = not all(ends.values())
     if all(refusals.values()):
         mixed = [no for lit, refused in refusals.items() for no in refused if ends[lit]]
@@ -197,7 +197,11 @@ def outcomes(table: Table, cell: Cell, ask: Ask, make: Any) -> Possible:
 
 def nearest(refused: Sequence[Refused]) -> Refused:
     """The refusal that is blamed: fewest false guards first, a guard before "not in this state"."""
-    return min(refused, key=lambda no: (not no.failed, len(no.failed)))
+    return min(refused, key=_distance)
+
+
+def _distance(no: Refused) -> tuple[bool, int]:
+    return not no.failed, len(no.failed)
 
 
 def rules_of(found: Iterable[Possible]) -> set[str]:
@@ -212,17 +216,38 @@ def chance_of(found: Mapping[Candidate, Possible], shaded: bool) -> Chance:
     Candidates that differ in the calls that have happened are open by the order of the trace: it is enough that one
     of them can take the event whatever is not shown. Others are, when shaded, open by what is not shown: all must.
     """
-    units: dict[Any, list[Possible]] = {}
-    for (cell, done), possible in found.items():
-        units.setdefault(done if shaded else (cell, done), []).append(possible)
-    failing = [[no for possible in unit for no in possible.failing] for unit in units.values()]
-    refused = [no for unit in failing for no in unit] if any(possible.after for possible in found.values()) else []
-    blamed = nearest(refused) if refused else None
+    units: dict[Any, list[tuple[int, Possible]]] = {}
+    for place, ((cell, done), possible) in enumerate(found.items()):
+        units.setdefault(done if shaded else (cell, done), []).append((place, possible))
+    failing = [
+        [(*_distance(no), place, no.rule) for place, one in unit for no in one.failing] for unit in units.values()
+    ]
     return Chance(
         any(possible.refused for possible in found.values()),
-        any(all(possible.refusing for possible in unit) for unit in units.values()),
+        any(all(possible.refusing for _, possible in unit) for unit in units.values()),
         not all(failing),
-        frozenset((blamed.rule, *(failed.rule for failed in blamed.failed)) if blamed else ()),
+        _doubts(failing, [any(possible.after for _, possible in unit) for unit in units.values()]),
+    )
+
+
+_Far = tuple[bool, int, int, str]
+"""How far a refusal is from letting the event pass: its distance, its place among the candidates, its rule."""
+
+
+def _doubts(failing: Sequence[Sequence[_Far]], able: Sequence[bool]) -> frozenset[str]:
+    """Every rule that would be blamed in some case in which no candidate can take the event.
+
+    Args:
+        failing: for each unit the refusals, one of which it gives in such a case.
+        able: whether the unit can take the event in another case; if not, it refuses in all of them.
+    """
+    doubted = [no for unit, some in zip(failing, able, strict=True) if some for no in unit]
+    if not doubted:
+        return frozenset()
+    always = [unit for unit, some in zip(failing, able, strict=True) if not some and unit]
+    bound = min((max(unit) for unit in always), default=max(doubted))
+    return frozenset(
+        no[3] for no in (*doubted, *(no for unit in always for no in unit)) if no <= min(bound, max(doubted))
     )
 
 
@@ -300,15 +325,15 @@ def _seeing(table: Table, snapshot: Snapshot[Any], case: _Case) -> Iterator[Deci
     yield step(table, snapshot, case.request, case.by, case.links)
 
 
-def _blindly(
-    table: Table, snapshot: Snapshot[Any], case: _Case, blind: set[str], made: _Outcome
-) -> Iterator[Decision]:
+def _blindly(table: Table, snapshot: Snapshot[Any], case: _Case, blind: set[str], made: _Outcome) -> Iterator[Decision]:
     """Every way whose guards cannot be shown to be false, and the refusal if none is shown to be open."""
     request = case.request
     known = known_names(table, snapshot, request, case.by, case.links)
+    shown: list[tuple[Failed, ...]] = []
     for way in table.moves.get((str(snapshot.state.id), request.name), ()):
         asked = [guard for guard in way.guards if blind.isdisjoint(guard.names)]
-        if any(fault(table, guard, known) for guard in asked):
+        shown.append(tuple(failed for guard in asked if (failed := fault(table, guard, known))))
+        if shown[-1]:
             continue
         if way.update and not blind.isdisjoint(way.update.names):
             yield Accepted(snapshot.ref, snapshot, attrs.evolve(snapshot, state=way.target, data=UNKNOWN), str(way))
@@ -322,7 +347,12 @@ def _blindly(
         if len(asked) == len(way.guards):
             return
         made.unasked |= _blinded(table, snapshot, request, blind, known)
-    yield step(table, snapshot, request, case.by, case.links)
+    refused = step(table, snapshot, request, case.by, case.links)
+    if shown and all(shown) and isinstance(refused, Refused):  # what is shown to be false is blamed, not what is open
+        nearest = min(shown, key=len)
+        message = refused.message.replace(refused.failed[0].why, nearest[0].why)
+        refused = attrs.evolve(refused, rule=nearest[0].rule, message=message, failed=nearest)
+    yield refused
 
 
 def _checks(table: Table) -> set[str]:
@@ -360,7 +390,9 @@ def _cases(table: Table, cell: Cell, ask: Ask, needed: frozenset[str], found: Po
             axes.append(("field", field.name, _values(field)))
     if ask.by is UNKNOWN and "by" in needed:
         axes.append(("by", "by", _values(_PRINCIPAL)))
-    found.dark = any((kind not in ("link", "tally") and len(values) > 1) or name in ask.shaded for kind, name, values in axes)
+    found.dark = any(
+        (kind not in ("link", "tally") and len(values) > 1) or name in ask.shaded for kind, name, values in axes
+    )
     size = prod(len(values) for _, _, values in axes)
     if size > _MOST:
         raise TooMany(f"{ask.request.event} could mean {size} different things")

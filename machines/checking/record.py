@@ -93,7 +93,8 @@ class Record:
     """One line of a trace, as a reader translates it.
 
     Without `event` it is an observation. With `phase` it is one end of a call: the event happens, once, somewhere
-    between invoke and return; an invoke that never returns is a hidden move, which may have happened or not.
+    between invoke and return; an invoke that never returns is a hidden move, which may have happened or not. A call
+    may return with the outcome `refused`, or `lapsed`: it has not happened, for a reason outside of the machine.
     """
 
     machine: str

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -46,6 +47,7 @@ def per_second(times: int, work: Callable[[], object]) -> float:
 
 
 def check_speed(folder: Path, events: int) -> list[tuple[str, float]]:
+    gc.set_threshold(200_000, 50, 1000)  # as the command does
     path = folder / "trace.jsonl"
     write_trace(str(path), events)
     decode = msgspec.json.Decoder(_Fields).decode
@@ -85,7 +87,7 @@ def fire_speed(fires: int) -> list[tuple[str, float]]:
     return rows
 
 
-def sqlite_speed(folder: Path, synchronous: str, fires: int) -> list[tuple[str, float]]:
+def sqlite_speed(folder: Path, synchronous: Literal["FULL", "NORMAL"], fires: int) -> list[tuple[str, float]]:
     store = SQLiteStore(folder / f"{synchronous}.db", synchronous=synchronous)
     kernel = Kernel(store)
     session = kernel.start(Session, id="s", principal="alice")

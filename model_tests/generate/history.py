@@ -3,8 +3,7 @@
 The machines judge. Here is only what no machine can know: that the journal has each accepted step once, and no other.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import attrs
@@ -15,7 +14,7 @@ from ...machines.kernel.payloads import plain
 from ...machines.kernel.store import Store
 from .schedule import Watch
 
-__all__ = ["Call", "Ground", "History", "spelled"]
+__all__ = ["Call", "Ground", "History"]
 
 
 class Ground(Protocol):
@@ -46,7 +45,7 @@ class Call:
     decision: Decision
 
     def __str__(self) -> str:
-        made, decision = f"{self.actor}: {spelled(self.ref.id, self.request)}", self.decision
+        made, decision = f"{self.actor}: {_spelled(self.ref.id, self.request)}", self.decision
         if isinstance(decision, Accepted):
             return f"{made} is accepted: {decision.transition or 'already done'}"
         return f"{made} is refused: {decision.rule}"
@@ -103,14 +102,23 @@ class History:
             self._replay.feed(row)
         self._replayed = len(journal)
         yield from _unlawful(self._replay.finish())
-        told = Counter(_step(call.ref, call.request.name, after) for call in self.calls if (after := call.step))
-        kept = Counter((row.machine, row.id, row.event, row.state, _frozen(row.data)) for row in journal)
-        yield from (f"the journal lacks {step[:4]}" for step in told - kept)
-        yield from (f"the journal has {step[:4]} that no caller was told of" for step in kept - told)
-        for row in {(row.machine, row.id): row for row in journal}.values():
-            now = ground.store.read(self.machines[row.machine].table, Ref(row.machine, row.id))
-            if now is None or (now.state.id, plain(now.data)) != (row.state, row.data):
-                yield f"{row.machine} {row.id} is not what its last row says"
+        yield from self._lost(ground, journal)
+
+    def _lost(self, ground: Ground, journal: Iterable[Recorded]) -> Iterator[str]:
+        """Steps that the journal has and no caller was told of, or the other way round, and what is not kept."""
+        told: dict[Ref, dict[int, tuple[str, Snapshot[Any]]]] = {}
+        for call in self.calls:
+            if after := call.step:
+                told.setdefault(call.ref, {})[after.version] = call.request.name, after
+        kept: dict[Ref, list[tuple[str | None, str | None]]] = {ref: [] for ref in told}
+        for row in journal:
+            kept.setdefault(Ref(row.machine, row.id), []).append((row.event, row.state))
+        for ref, rows in kept.items():
+            steps = [step for _, step in sorted(told.get(ref, {}).items())]
+            if [(event, after.state.id) for event, after in steps] != rows:
+                yield f"the callers were told of other steps of {ref} than the journal has: {rows}"
+            elif ground.store.read(self.machines[ref.machine].table, ref) != steps[-1][1]:
+                yield f"{ref} is not what its last caller was told"
 
     def winners(self, ref: Ref, state: State) -> list[Call]:
         """The calls that were told that they took an instance into a state."""
@@ -128,16 +136,9 @@ def _unlawful(report: Report) -> Iterator[str]:
         yield f"the {report.trace} cannot be decided: {report.note}"
 
 
-def _step(ref: Ref, event: str, after: Snapshot[Any]) -> tuple[Any, ...]:
-    return ref.machine, ref.id, event, after.state.id, _frozen(plain(after.data))
-
-
-def _frozen(data: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((name, repr(value)) for name, value in (data or {}).items())
-
-
-def spelled(name: str, request: Request) -> str:
+def _spelled(name: str, request: Request) -> str:
     """A request as one would write it: `cycle.approve(digest='a', lease=lease_a)`."""
-    given = {field.name: repr(getattr(request.payload, field.name)) for field in request.event.spec.fields if field.decides}
+    fields = [field.name for field in request.event.spec.fields if field.decides]
+    given = {name: repr(getattr(request.payload, name)) for name in fields}
     given |= {link: ref.id for link, ref in request.links.items()}
     return f"{name}.{request.name}({', '.join(f'{field}={value}' for field, value in given.items())})"

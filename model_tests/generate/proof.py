@@ -85,7 +85,7 @@ class _Look:
         chosen: dict[str, Any] = {}
 
         def choose(kind: type, name: str) -> Any:
-            with NoTracing():
+            with NoTracing():  # type: ignore[no-untyped-call]
                 if name.startswith("size of "):
                     self.bounds = "no set of ids has more than two members"
                 chosen[name] = value = proxy_for_type(kind, name)
@@ -102,7 +102,7 @@ class _Look:
 
     def _refute(self, chosen: Mapping[str, Any], how: str) -> bool:
         values = deep_realize(dict(chosen))
-        with NoTracing():  # else the text itself would be symbolic
+        with NoTracing():  # type: ignore[no-untyped-call]  # else the text itself would be symbolic
             self.refuted = f"{how} for {', '.join(f'{name}={value!r}' for name, value in values.items())}"
         return False
 

@@ -1,16 +1,16 @@
 """A generated race: actors of a small world plan what they will fire, then all fire at once under a drawn schedule.
 
 `race_of(world, ground)` is a Hypothesis state machine. It has a rule for each thing that an actor may do, enabled while
-the tables say that some state which the instance may be in takes the event, a rule for the pauses of each actor, and a
-rule `all_at_once` that runs what was planned on a real kernel and store, each actor in a thread of its own. What a
+the tables say that some state which the instance may be in takes the event. `teardown` runs what was planned on a real
+kernel and store, each actor in a thread of its own, for a rule that did so would stand in the way of shrinking. What a
 failure prints can be read as Python:
 
-    state.deadline_cycle_time_out()
-    state.click_a_cycle_deny(digest='a', always=False, feedback=False)
-    state.click_a_pauses(before=3)
-    state.all_at_once()
+    state.click_a_cycle_deny(always=False, digest='a', feedback=False, pause=3)
+    state.deadline_cycle_time_out(pause=None)
+    state.teardown()
 
-followed by what cannot be, the schedule, and what every caller was told.
+followed by what cannot be, the schedule, and what every caller was told. An actor that pauses, here before the fourth
+step of its denial, lets all others go first.
 """
 
 import types
@@ -22,19 +22,17 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from ...machines.kernel import Kernel, Ref, Request
 from .history import Ground, History
-from .schedule import Schedule, pausing
+from .schedule import Choose, Queue, Schedule
 from .values import values
 from .world import Fire, World
 
 __all__ = ["Arena", "race_of"]
 
-_AT_ONCE = 6
-"""Fires that one race has at most, over all actors."""
-_STEPS = 9
+_STEPS = 10
 """Steps that one fire takes, or a few less: an actor may pause before any of them."""
 
-Programs = Mapping[str, Sequence[tuple[Ref, Request]]]
-"""What each actor fires, one after the other."""
+Program = Sequence[tuple[Ref, Request, int | None]]
+"""What an actor fires, one after the other, and after how many steps of it the actor pauses."""
 
 
 class Arena:
@@ -56,21 +54,29 @@ class Arena:
         snapshot = self.ground.store.read(table, fire.ref)
         return str(snapshot.state.id if snapshot else table.absent.id)
 
-    def race(self, programs: Programs, schedule: Schedule) -> None:
+    def race(self, programs: Mapping[str, Program], choose: Choose | None = None) -> Schedule:
         """Let every actor run its program, and check what each was told.
+
+        Args:
+            programs: by actor.
+            choose: who goes on; by default one after the other, but for the pauses.
 
         Raises:
             AssertionError: something happened that cannot; the text says what, and has the schedule and all calls.
         """
-        before = len(self.history.calls)
-        schedule.run({actor: self._runner(actor, program, schedule) for actor, program in programs.items()})
+        before, queue = len(self.history.calls), Queue(programs)
+        schedule = Schedule(choose or queue, self.ground.watch)
+        schedule.run({actor: self._runner(actor, program, schedule, queue) for actor, program in programs.items()})
         wrong = "\n".join((*self.history.faults(self.ground), *self._twice()))
         told = "\n".join(map(str, self.history.calls[before:]))
         assert not wrong, f"{wrong}\n{schedule}\n{told}"
+        return schedule
 
-    def _runner(self, actor: str, program: Sequence[tuple[Ref, Request]], schedule: Schedule) -> Callable[[], None]:
+    def _runner(self, actor: str, program: Program, schedule: Schedule, queue: Queue) -> Callable[[], None]:
         def run() -> None:
-            for ref, request in program:
+            for ref, request, pause in program:
+                if pause is not None:
+                    queue.pause(actor, pause)
                 schedule.at(f"{ref.id}.{request.name}")
                 self.history.call(self.kernels[actor], actor, ref, request, self.world.actors[actor].by)
 
@@ -92,67 +98,39 @@ class _Race(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.open()
-
-    def open(self) -> None:
         self.arena = Arena(self.world, type(self).ground())
-        self.raced = False
-        self.clear()
-
-    def clear(self) -> None:
-        """Nothing is planned, and every instance is in the state that it is in."""
-        self.planned: list[tuple[str, Fire, Request]] = []
-        self.pauses: set[tuple[str, int]] = set()
+        self.planned: dict[str, list[tuple[Fire, Request, int | None]]] = {actor: [] for actor in self.world.actors}
         self.may = {fire.instance: {self.arena.state(fire)} for fire in self.world.fires}
+        """The states that an instance may be in after some of what is planned."""
 
-    def can(self, actor: str, fire: Fire) -> bool:
+    def can(self, fire: Fire) -> bool:
         """Whether, for all that the tables say, the event may be taken after some of what is planned."""
-        script = self.world.actors[actor].fires
-        done = [script.index(planned) for other, planned, _ in self.planned if other == actor]
-        if len(self.planned) == _AT_ONCE or script.index(fire) <= max(done, default=-1):
-            return False
         if any(self.may[link] == {"absent"} for link in fire.links):
             return False
-        table, event = fire.event.machine.table, fire.event.name
-        return any((state, event) in table.moves or (state, event) in table.settled for state in self.may[fire.instance])
+        table = fire.event.machine.table
+        pairs = [(state, fire.event.name) for state in self.may[fire.instance]]
+        return any(pair in table.moves or pair in table.settled for pair in pairs)
 
-    def plan(self, actor: str, fire: Fire, request: Request) -> None:
-        self.planned.append((actor, fire, request))
+    def plan(self, actor: str, fire: Fire, request: Request, pause: int | None) -> None:
+        self.planned[actor].append((fire, request, pause))
+        self.planned[actor].sort(key=lambda planned: self.world.actors[actor].fires.index(planned[0]))
+        planned = [each for program in self.planned.values() for each in program]
+        events = {request.name for other, request, _ in planned if other.instance == fire.instance}
         may, moves = self.may[fire.instance], fire.event.machine.table.moves
-        events = {request.name for _, planned, request in self.planned if planned.instance == fire.instance}
-        while more := {str(way.target.id) for state in may for event in events for way in moves.get((state, event), ())} - may:
+        taken = {pair: ways for pair, ways in moves.items() if pair[1] in events}
+        while more := {str(way.target.id) for (state, _), ways in taken.items() if state in may for way in ways} - may:
             may |= more
 
-    def more(self) -> bool:
-        """Whether anything else can be planned."""
-        return any(self.can(name, fire) for name, actor in self.world.actors.items() for fire in actor.fires)
-
-    def contested(self) -> bool:
-        """Whether two actors want something of the same instance."""
-        wanted = {(actor, fire.instance) for actor, fire, _ in self.planned}
-        return len(wanted) > len({instance for _, instance in wanted})
-
     def teardown(self) -> None:
-        self.arena.ground.close()
-
-    # Hypothesis tries rules without arguments first, then by name: when it shrinks, it tries to race at once.
-    @precondition(lambda self: (self.contested() and self.pauses) or (self.planned and not self.more()))
-    @rule()
-    def all_at_once(self) -> None:
-        programs: dict[str, list[tuple[Ref, Request]]] = {actor: [] for actor in self.world.actors}
-        for actor, fire, request in self.planned:
-            programs[actor].append((fire.ref, request))
-        schedule = Schedule(pausing(programs, self.pauses), self.arena.ground.watch)
-        self.arena.race({actor: program for actor, program in programs.items() if program}, schedule)
-        type(self).ran(schedule)
-        self.raced = True
-        self.clear()
-
-    @precondition(lambda self: self.raced and not self.planned)
-    @rule()
-    def start_over(self) -> None:
-        self.arena.ground.close()
-        self.open()
+        programs = {
+            actor: [(fire.ref, request, pause) for fire, request, pause in program]
+            for actor, program in self.planned.items()
+            if program
+        }
+        try:
+            type(self).ran(self.arena.race(programs))
+        finally:
+            self.arena.ground.close()
 
 
 def race_of(
@@ -169,27 +147,15 @@ def race_of(
     for name, actor in world.actors.items():
         for fire in actor.fires:
             rules[f"{name}_{fire.instance}_{fire.event.name}"] = _planning(name, fire)
-        rules[f"{name}_pauses"] = _pausing(name)
     given = {"world": world, "ground": staticmethod(ground), "ran": staticmethod(ran), "__module__": __name__}
     return types.new_class("Race", (_Race,), {}, lambda namespace: namespace.update(rules | given))
 
 
 def _planning(actor: str, fire: Fire) -> Any:
-    def plan(self: _Race, **drawn: Any) -> None:
-        self.plan(actor, fire, fire.request(**drawn))
+    def plan(self: _Race, pause: int | None, **drawn: Any) -> None:
+        self.plan(actor, fire, fire.request(**drawn), pause)
 
-    drawn = {field.name: st.sampled_from(values(field)) for field in fire.open}
+    drawn: dict[str, Any] = {field.name: st.sampled_from(values(field)) for field in fire.open}
     plan.__name__ = plan.__qualname__ = f"{actor}_{fire.instance}_{fire.event.name}"
-    return precondition(lambda self: self.can(actor, fire))(rule(**drawn)(plan))
-
-
-def _pausing(actor: str) -> Any:
-    def planned(self: _Race) -> int:
-        return [other for other, *_ in self.planned].count(actor)
-
-    def pause(self: _Race, before: int) -> None:
-        self.pauses.add((actor, before))
-
-    pause.__name__ = pause.__qualname__ = f"{actor}_pauses"
-    before = st.runner().flatmap(lambda self: st.integers(0, _STEPS * planned(self) - 1))
-    return precondition(planned)(rule(before=before)(pause))
+    planned: Any = rule(pause=st.none() | st.integers(0, _STEPS - 1), **drawn)
+    return precondition(lambda self: self.can(fire))(planned(plan))

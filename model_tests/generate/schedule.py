@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-__all__ = ["Choose", "Deadlock", "Schedule", "Watch", "every", "pausing"]
+__all__ = ["Choose", "Deadlock", "Queue", "Schedule", "Watch", "every"]
 
 Choose = Callable[[Sequence[str], bool], int]
 """(tasks that can go on, whether the first of them went last) to the index of who goes on; 0 switches least."""
@@ -73,7 +73,7 @@ class Schedule:
             while live := [task for task in running.values() if not task.done]:
                 ready = sorted((task for task in live if not task.blocked), key=lambda task: task.name != last)
                 if not ready:
-                    raise Deadlock(", ".join(f"{task.name} waits at {task.label}" for task in live))
+                    raise Deadlock(f"{', '.join(task.name for task in live)} wait for one another after {self}")
                 task = ready[self.choose([task.name for task in ready], ready[0].name == last)]
                 last = task.name
                 self.steps.append(f"{last}:{task.label}")
@@ -111,7 +111,7 @@ class _Task:
         """Make one step: up to the next point, or the end."""
         self._mine.release()
         if not self._back.acquire(timeout=_PATIENCE):
-            raise RuntimeError(f"{self.name} waits at {self.label or 'its start'} for something outside of the schedule")
+            raise RuntimeError(f"{self.name} waits at {self.label or 'its start'} for what no task can give it")
         if self.error is not None:
             raise self.error
 
@@ -147,26 +147,31 @@ class _Task:
             raise _Abandoned
 
 
-def pausing(order: Iterable[str], pauses: Iterable[tuple[str, int]]) -> Choose:
-    """Each runs until it ends, is blocked, or pauses: then all others go first.
+class Queue:
+    """Goes on with the first in line that can; who pauses goes to the end of the line. A choice function.
 
     Args:
-        order: who goes before whom.
-        pauses: a task and the number, from 0, of the step of its own before which it goes to the end of the line.
+        line: who goes before whom.
     """
-    line = list(order)
-    left = set(pauses)
-    made = dict.fromkeys(line, 0)
 
-    def choose(ready: Sequence[str], again: bool) -> int:
-        while (pause := next(((name, made[name]) for name in line if name in ready))) in left:
-            left.remove(pause)
-            line.remove(pause[0])
-            line.append(pause[0])
-        made[pause[0]] += 1
-        return ready.index(pause[0])
+    def __init__(self, line: Iterable[str]) -> None:
+        self.line = list(line)
+        self.pauses: dict[str, int] = {}
 
-    return choose
+    def pause(self, task: str, steps: int) -> None:
+        """Let a task pause when it has made so many more steps."""
+        self.pauses[task] = steps
+
+    def __call__(self, ready: Sequence[str], again: bool) -> int:
+        while True:
+            first = next(task for task in self.line if task in ready)
+            left = self.pauses.pop(first, -1)
+            if left:
+                if left > 0:
+                    self.pauses[first] = left - 1
+                return ready.index(first)
+            self.line.remove(first)
+            self.line.append(first)
 
 
 def every(preemptions: int) -> Iterator[Choose]:

@@ -5,6 +5,7 @@ tried one by one. Ids and counters are ints without an upper bound; a set of ids
 """
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -28,6 +29,13 @@ class Moot(Exception):
     """What was chosen is no value that a field can have, or not what a claim presupposes."""
 
 
+class _Word(Enum):
+    """An enum that shows as its value."""
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
 def any_value(field: Field, name: str) -> Make:
     """Any value of a field."""
     make = _values(field, name)
@@ -43,7 +51,15 @@ def _values(field: Field, name: str) -> Make:
     if field.kind == "id":
         return lambda choose: choose(int, name)
     if field.kind == "ids":
-        return lambda choose: frozenset(choose(int, f"{name}[{n}]") for n in range(2) if n < choose(int, f"size of {name}"))
+        size, first, second = f"size of {name}", f"{name}[0]", f"{name}[1]"
+
+        def members(choose: Choose) -> Any:
+            count = choose(int, size)
+            if count < 1:
+                return frozenset()
+            return frozenset([choose(int, first)] if count == 1 else [choose(int, first), choose(int, second)])
+
+        return members
     least, most = field.values if field.kind == "int" else (0, None)
 
     def number(choose: Choose) -> Any:
@@ -64,16 +80,19 @@ def any_data(table: Table, name: str) -> Make:
 
 def any_seen(table: Table, name: str) -> Make:
     """Anything that a link can show of an instance of a machine, or None."""
-    first, *others = (state for state in table.states.values() if state is not table.absent)
-    none, state_name = f"{name} is None", f"{name}.state"
+    states = {id: state for id, state in table.states.items() if state is not table.absent}
+    new_enum: Any = _Word
+    choice = new_enum(f"{table.name}_state", {id: id for id in states})
+    first, *others = [(choice[id], state) for id, state in states.items()]
+    none, which = f"{name} is None", f"{name}.state"
     tallies = {tally: any_value(COUNTER, f"{name}.{tally}") for tally in table.tallies}
 
     def state(choose: Choose) -> Any:
-        number = choose(int, state_name)
-        for index, other in enumerate(others):
-            if number == index:
+        chosen = choose(choice, which)
+        for word, other in others:
+            if chosen == word:
                 return other
-        return first
+        return first[1]
 
     def counted(choose: Choose) -> dict[str, Any]:
         return {tally: make(choose) for tally, make in tallies.items()}
@@ -86,7 +105,7 @@ def _object(cls: type, fields: Mapping[str, Make]) -> Make:
     lazy = _lazy(cls)
 
     def make(choose: Choose) -> Any:
-        made = object.__new__(lazy)
+        made: Any = object.__new__(lazy)
         made.__dict__["later"] = fields, choose
         return made
 

@@ -24,7 +24,8 @@ class Fire:
 
     @property
     def ref(self) -> Ref:
-        return self.event.machine.ref(self.instance)
+        ref: Ref = self.event.machine.ref(self.instance)
+        return ref
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -41,7 +42,8 @@ class Fire:
         """The request, with values for the fields that are open."""
         links = self.event.machine.table.links
         given = {name: links[name].to.ref(value) if name in links else value for name, value in self.given.items()}
-        return self.event(**given, **more)
+        request: Request = self.event(**given, **more)
+        return request
 
 
 def fire(instance: str, event: Event[Any], **given: Any) -> Fire:
@@ -57,7 +59,7 @@ def fire(instance: str, event: Event[Any], **given: Any) -> Fire:
 
 @attrs.frozen
 class Actor:
-    """Who acts, as an adapter would authenticate them, and what they may do: in this order, each at most once a race."""
+    """Who acts, as an adapter would authenticate them, and what they may do, in the order in which they do it."""
 
     by: Any
     fires: Sequence[Fire]
