@@ -1,5 +1,6 @@
 """The command `leverframe`: puts the commands together and turns a usage error into one line and exit code 2."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from .. import __version__
 from .check import check
 from .diagrams import diagrams
+from .report import visible
 from .rules import explain, rules
 from .show import show
 
@@ -33,5 +35,9 @@ def main() -> None:
     try:
         sys.exit(app(prog_name="leverframe", standalone_mode=False))
     except typer.TyperException as error:
-        typer.echo(f"leverframe: {error.format_message()} (see leverframe --help)", err=True)
+        typer.echo(f"leverframe: {visible(error.format_message())} (see leverframe --help)", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:  # what cannot be read is told where it is read: this is the output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that nothing is written to it again at the end
+        typer.echo(f"leverframe: the output cannot be written: {error.strerror}", err=True)
+        sys.exit(3)

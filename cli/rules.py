@@ -1,11 +1,13 @@
 """`leverframe rules` and `leverframe explain`: what protects the lifecycles, for a reader."""
 
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
 
 from ..machines.catalogue import MACHINES
 from ..machines.kernel import Table
+from ..machines.kernel.own_rules import OWN_RULES
 from .words import pick
 
 __all__ = ["explain", "rules"]
@@ -23,6 +25,9 @@ def rules(
         for name, sentence in table.rules.items():
             held.setdefault(name, []).append(table.name)
             why.setdefault(name, sentence)
+    if not machines:
+        held |= {name: ["every machine"] for name in OWN_RULES}
+        why |= OWN_RULES
     width = max(map(len, held), default=0)
     for name in sorted(held):
         typer.echo(f"{name:<{width}}  {why[name]}  ({', '.join(held[name])})")
@@ -33,9 +38,11 @@ def explain(
 ) -> None:
     """Say what a rule protects, and where: which guards, states and debts carry it."""
     tables = [machine.table for machine in MACHINES.values() if rule in machine.table.rules]
-    if not tables:
-        known = sorted({name for machine in MACHINES.values() for name in machine.table.rules})
-        near = [name for name in known if set(rule.split("-")) & set(name.split("-"))][:5]
+    if rule in OWN_RULES:
+        typer.echo(f"{rule} (every machine): {OWN_RULES[rule]}")
+    elif not tables:
+        known = sorted({*OWN_RULES, *(name for machine in MACHINES.values() for name in machine.table.rules)})
+        near = get_close_matches(rule, known, 5)
         hint = f"; did you mean {', '.join(near)}?" if near else "; `leverframe rules` lists them"
         raise typer.BadParameter(f"no rule {rule}{hint}")
     for table in tables:
@@ -62,4 +69,5 @@ def _places(table: Table, rule: str) -> list[str]:
     lines += [f"owed by {state}" for state, debt in table.owes.items() if debt.rule == rule]
     checks = (*table.invariants, *table.step_invariants)
     lines += [f"holds always: {check.name}" for check in checks if check.rule and check.rule.name == rule]
+    lines += ["watched over all steps" for watch in table.monitors if watch.rule.name == rule]
     return lines

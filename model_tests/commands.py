@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
 from unittest.mock import patch
 
 import attrs
@@ -36,19 +37,25 @@ def leverframe(*arguments: str, stdin: bytes = b"") -> Ran:
     ):
         try:
             main()
-            code: int | str | None = 0
+            code: int | str = 0
         except SystemExit as end:
-            code = end.code
+            code = end.code or 0
     assert isinstance(code, int)
     return Ran(code, out.getvalue(), err.getvalue())
 
 
-def leverframe_process(*arguments: str, stdin: bytes = b"") -> Ran:
+def leverframe_process(*arguments: str, stdin: bytes = b"", stdout: Any = subprocess.PIPE) -> Ran:
     """Run the command in a process of its own, as `python -m`."""
     name = __name__.removesuffix(".model_tests.commands")
     above = PACKAGE.parents[name.count(".")]
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
-        [sys.executable, "-m", name, *arguments], cwd=above, env=env, input=stdin, capture_output=True, timeout=60
+        [sys.executable, "-m", name, *arguments],
+        cwd=above,
+        env=env,
+        input=stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        timeout=60,
     )
-    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return Ran(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())

@@ -12,6 +12,7 @@ import attrs
 import pytest
 
 from ..machines import kernel
+from ..machines.approval import Approval
 from ..machines.catalogue import MACHINES
 from ..machines.kernel import (
     Accepted,
@@ -572,6 +573,14 @@ def test_a_variant_with_another_transition_takes_it_where_the_machine_refused() 
     varied = Staff.variant("x", add=[way], why="to compare").table
     assert ("hung", "drop") not in varied.refusals
     assert [str(move) for move in varied.moves["hung", "drop"]] == ["hung drop hung"]
+
+
+def test_a_variant_may_take_what_the_machine_refuses_by_name() -> None:
+    assert Approval.table.refusals["registered", "approve"].rank == "cell"
+    way = Way(Approval.table.states["registered"], Approval.approve, Approval.table.states["withdrawn"])
+    varied = Approval.variant("x", add=[way], why="to compare").table
+    assert [str(move) for move in varied.moves["registered", "approve"]] == ["registered approve withdrawn"]
+    assert varied.refusals["registered", "deny"] == Approval.table.refusals["registered", "deny"]
 
 
 @pytest.mark.parametrize("name", TESTED)

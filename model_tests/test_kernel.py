@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import attrs
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..machines.catalogue import MACHINES
 from ..machines.kernel import (
     UNKNOWN,
     Accepted,
@@ -27,6 +29,8 @@ from ..machines.kernel import (
     State,
     step,
 )
+from ..machines.kernel.step import fault, known_names
+from .generate.values import draw_case
 from .lever import Bell, Frame, FrameData, Lever, LeverData, Way, move, ring
 from .staff import Staff, StaffData
 
@@ -95,6 +99,25 @@ def test_a_refusal_names_every_false_guard_with_what_it_saw_and_what_is_possible
     assert no.failed[0].saw == {"frame": Seen(Frame.table.states["shut"], FrameData("west"), {"pulled": 0})}
     assert no.expected == ("pull", "scrap")
     assert "lever l is normal" in no.message
+
+
+def test_the_way_with_the_fewest_false_guards_is_blamed_and_then_the_first() -> None:
+    random, several = Random(1), 0
+    for machine in MACHINES.values():
+        for (state, event), ways in machine.table.moves.items():
+            for _ in range(30 if len(ways) > 1 else 3):
+                case = draw_case(random, machine, machine.table.states[state], event)
+                decision = step(machine.table, case.snapshot, case.request, case.by, case.links)
+                known = known_names(machine.table, case.snapshot, case.request, case.by, case.links)
+                faults = [[no for guard in way.guards if (no := fault(machine.table, guard, known))] for way in ways]
+                if isinstance(decision, Refused) and decision.failed:
+                    least = min(map(len, faults))
+                    assert list(decision.failed) == next(found for found in faults if len(found) == least)
+                    assert decision.rule == decision.failed[0].rule
+                    several += max(map(len, faults)) > least
+                elif isinstance(decision, Accepted) and decision.transition:
+                    assert decision.transition == str(ways[[bool(found) for found in faults].index(False)])
+    assert several > 20
 
 
 def test_a_refused_birth_leaves_nothing(box: Signalbox) -> None:

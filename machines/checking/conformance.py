@@ -159,7 +159,7 @@ class Checker:
             if after is not instance.belief and self._otherwise_refused(instance, record, plan.name):
                 after = instance.belief
         elif plan.birth:
-            self._attach(instance, record.links or _NONE)
+            self._attach(instance, record.links or _NONE, birth=True)
             if not self.begin.complete and instance.tallies and instance.tallies[0][1] >= FAR:
                 instance.tallies = tallies_of(tuple((least, most - FAR, False) for least, most, _ in instance.tallies))
         elif record.links and not lane.life_names.isdisjoint(record.links) and not instance.belief.final:
@@ -195,7 +195,7 @@ class Checker:
                 id = given[name]
                 target = None if id is None else self.lanes[machine].instances.get(id) or self._find(machine, id)
             else:
-                target = instance.links[place] if place >= 0 else UNKNOWN
+                target = instance.links[place] if place >= 0 and not plan.birth else UNKNOWN
             if target.__class__ is Instance:
                 if target.busy is not None:
                     self._settle(target)
@@ -223,7 +223,7 @@ class Checker:
     def _links(self, lane: Lane, instance: Instance, record: Recorded) -> dict[str, Any]:
         """Each link that is known now: the instance's own for life, and those given with the record."""
         self._names(lane, record.links or _NONE)
-        links = instance.life()
+        links: dict[str, Any] = dict.fromkeys(lane.life, UNKNOWN) if record.event == "start" else instance.life()
         for name, id in (record.links or {}).items():
             links[name] = None if id is None else self._find(lane.table.links[name].to.table.name, id)
         return links
@@ -232,8 +232,10 @@ class Checker:
         by = UNKNOWN if record.by is None else record.by
         return Call(lane.request(plan.name, record.payload), by, self._links(lane, instance, record), record.line)
 
-    def _attach(self, instance: Instance, given: Mapping[str, Any], perhaps: bool = False) -> None:
-        """Point the links for life where the record says; what it leaves out stays as it is.
+    def _attach(
+        self, instance: Instance, given: Mapping[str, Any], *, birth: bool = False, perhaps: bool = False
+    ) -> None:
+        """Point the links for life where the record says; what it leaves out is not known, or stays after a birth.
 
         A birth that only may happen does not move a link: if another one may, too, it is open where the link points.
         """
@@ -241,7 +243,7 @@ class Checker:
         links: list[Any] = []
         for (name, machine), was in zip(lane.targets, before, strict=True):
             if name not in given:
-                links.append(was)
+                links.append(UNKNOWN if birth else was)
                 continue
             id = given[name]
             target = None if id is None else self.lanes[machine].instances.get(id) or self._find(machine, id)
@@ -256,6 +258,10 @@ class Checker:
                     machine, open_ = lane.target_lanes[place], instance.belief.shaded
                     self._count(instance, machine, before[place], index, (-share[0], -share[1], False))
                     self._count(instance, machine, links[place], index, (*share, open_))
+        for call in instance.busy.kinds.values() if instance.busy is not None else ():
+            if call.request.name != "start":  # it was invoked before the birth, and happens after it
+                call.links = {**call.links, **instance.life()}
+                self._watch(instance, call)
         if lane.table.until:
             for target in links:
                 if isinstance(target, Instance):
@@ -276,20 +282,21 @@ class Checker:
     def _ask(self, instance: Instance, call: Call) -> Ask:
         """What an event may see."""
         links: dict[str, Any] = {}
-        shaded = set()
+        shaded, own = set(), set()
         for name, _, _ in instance.lane.plans[call.request.name].links:
             target = call.links.get(name, UNKNOWN)
             if isinstance(target, Instance):
                 self._settle(target)
                 links[name] = tuple(value for _, value in self._alternatives(target))
                 shaded |= {name} if target.belief.shaded else set()
+                own |= {name} if target is instance else set()
             else:
                 links[name] = (target,)
         tallies: dict[str, Sequence[Any]] = {}
         for name, (least, most, open_) in zip(instance.table.tallies, self._tallies(instance), strict=True):
             tallies[name] = (UNKNOWN,) if most - least > _WIDE else range(least, most + 1)
             shaded |= {name} if open_ else set()
-        return Ask(call.request, call.by, links, tallies, frozenset(shaded))
+        return Ask(call.request, call.by, links, tallies, frozenset(shaded), frozenset(own))
 
     def _work_out(self, instance: Instance, call: Call, refused: bool) -> Result:
         """Let every candidate take the event: the belief after, the links as narrowed, the rules left open."""
@@ -316,9 +323,9 @@ class Checker:
         if refused:
             open_rules = set() if chance.surely_refusable else {"refused-without-cause"}
         else:
-            open_rules = {rule for one in found.values() for rule in one.unasked}
+            open_rules = {rule for one in found.values() if one.after for rule in one.unasked}
             open_rules |= set() if chance.sure else chance.doubts
-        narrowed = self._narrow(call, used)
+        narrowed = self._narrow(call, {link: indexes for link, indexes in used.items() if link not in ask.own})
         return Result(lane.beliefs.of(after, shaded), narrowed, frozenset(open_rules), bool(narrowed or open_rules))
 
     def _narrow(self, call: Call, used: Mapping[str, set[int]]) -> tuple[tuple[str, Belief], ...]:
@@ -398,20 +405,24 @@ class Checker:
 
     def _invoke(self, instance: Instance, record: Recorded, call: Call) -> None:
         if call.request.name == "start" and instance.belief.unborn:
-            self._attach(instance, record.links or _NONE, perhaps=True)
+            self._attach(instance, record.links or _NONE, birth=True, perhaps=True)
         busy = instance.occupied()
         busy.settled = -1
         kind = busy.open(call)
         if record.call is not None:
             busy.calls[record.call] = kind
+        self._watch(instance, call)
+        self.moves += 1  # what may happen from now on may be read by calls that are open already
+
+    def _watch(self, instance: Instance, call: Call) -> None:
+        """Let an open call be tried again when what it reads has changed, and before what counts it is read."""
         for target in call.links.values():
             if isinstance(target, Instance):
                 target.occupied().watchers[instance] = None
-        for name, _, _ in instance.table.counted:
-            owner = instance.life()[name]
+        for place, _ in instance.lane.counted:
+            owner = instance.links[place]
             if isinstance(owner, Instance):
                 owner.occupied().feeders[instance] = None
-        self.moves += 1  # what may happen from now on may be read by calls that are open already
 
     def _return(self, instance: Instance, record: Recorded) -> None:
         busy = instance.occupied()
@@ -453,19 +464,23 @@ class Checker:
         self._overdue(instance, record)
 
     def _settle(self, instance: Instance) -> None:
-        """Let every open call happen wherever it can, as linked instances are now; calls that count here come first."""
+        """Let every open call happen wherever it can, as linked instances are now; calls that count here come first.
+
+        What happens here may let calls of others happen, and those more calls here: until nothing does any more.
+        """
         busy = instance.busy
         if busy is None or busy.settling or busy.settled == self.moves or not (busy.kinds or busy.feeders):
             return
         busy.settling = True
         try:
-            for feeder in tuple(busy.feeders):
-                self._settle(feeder)
-            if busy.kinds:
-                found = self._closure(instance, busy.kinds)
-                if found is not instance.belief:
-                    self._change(instance, found, instance.state_line)
-            busy.settled = self.moves
+            while busy.settled != self.moves:
+                busy.settled = self.moves
+                for feeder in tuple(busy.feeders):
+                    self._settle(feeder)
+                if busy.kinds:
+                    found = self._closure(instance, busy.kinds)
+                    if found is not instance.belief:
+                        self._change(instance, found, instance.state_line)
         finally:
             busy.settling = False
 
@@ -514,7 +529,7 @@ class Checker:
         every = [possible for ones in tried.values() for possible in ones.values()]
         shaded = instance.belief.shaded or any(possible.split for possible in every)
         chances = {kind: chance_of(ones, shaded) for kind, ones in tried.items()}
-        unasked = frozenset(rule for possible in every for rule in possible.unasked)
+        unasked = frozenset(rule for possible in every if possible.after for rule in possible.unasked)
         return Closure(lane.beliefs.of(found, shaded), chances, unasked)
 
     # --- what changes -----------------------------------------------------------------------------------------------

@@ -70,6 +70,18 @@ class Ask:
     """Each tally of the instance's own: the counts that it may have, UNKNOWN for any."""
     shaded: frozenset[str] = frozenset()
     """Links and tallies that are open by what the trace does not show; others are open by its order alone."""
+    own: frozenset[str] = frozenset()
+    """Links that lead back to the instance itself: they show what the candidate is, whatever else it may be."""
+
+    def alternatives(self, name: str, table: Table, cell: Cell) -> Sequence[Any]:
+        """What a link may show to a candidate."""
+        if name not in self.own:
+            return self.links.get(name, (None,))
+        if cell.state is table.absent:
+            return (None,)
+        counts = {tally: values[0] for tally, values in self.tallies.items() if len(values) == 1}
+        known = cell.data is not UNKNOWN and len(counts) == len(self.tallies) and UNKNOWN not in counts.values()
+        return (Seen(cell.state, cell.data, counts) if known else UNKNOWN,)
 
 
 @attrs.define
@@ -205,9 +217,11 @@ def _distance(no: Refused) -> tuple[bool, int]:
 
 
 def rules_of(found: Iterable[Possible]) -> set[str]:
-    """Every rule that had a part in a refusal."""
+    """Every rule that had a part in a refusal, or may have had one."""
+    found = list(found)
+    rules = {rule for possible in found for rule in possible.unasked}
     refused = [no for possible in found for no in possible.refused]
-    return {rule for no in refused for rule in (no.rule, *(failed.rule for failed in no.failed))}
+    return rules | {rule for no in refused for rule in (no.rule, *(failed.rule for failed in no.failed))}
 
 
 def chance_of(found: Mapping[Candidate, Possible], shaded: bool) -> Chance:
@@ -351,6 +365,7 @@ def _blindly(table: Table, snapshot: Snapshot[Any], case: _Case, blind: set[str]
     if shown and all(shown) and isinstance(refused, Refused):  # what is shown to be false is blamed, not what is open
         nearest = min(shown, key=len)
         message = refused.message.replace(refused.failed[0].why, nearest[0].why)
+        made.unasked |= _blinded(table, snapshot, request, blind, known)
         refused = attrs.evolve(refused, rule=nearest[0].rule, message=message, failed=nearest)
     yield refused
 
@@ -381,7 +396,7 @@ def _cases(table: Table, cell: Cell, ask: Ask, needed: frozenset[str], found: Po
     axes: list[tuple[str, str, Sequence[Any]]] = []
     for name in table.links:
         if name in needed:
-            shown = enumerate(ask.links.get(name, (None,)))
+            shown = enumerate(ask.alternatives(name, table, cell))
             axes.append(("link", name, [(index, one) for index, seen in shown for one in _opened(seen)]))
     axes += [("tally", name, counts) for name, counts in ask.tallies.items() if name in needed]
     axes += [("data", field.name, _values(field)) for field in (dark_fields(cell.data) if "data" in needed else ())]
