@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from textwrap import fill
 from typing import Any
 
 import attrs
@@ -86,8 +87,17 @@ def _count(number: int, noun: str) -> str:
 
 
 def summary(judged: Iterable[Judged], skipped: int) -> str:
-    """The last line: how many traces had which verdict."""
-    verdicts = [one.report.verdict for one in judged]
+    """The last lines: how many traces had which verdict, and the rules that could not be decided in some of them."""
+    reports = [one.report for one in judged]
+    verdicts = [report.verdict for report in reports]
     parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in reversed(SEVERITY) if verdict in verdicts]
     text = f"{_count(len(verdicts), 'trace')}: {', '.join(parts)}"
-    return f"{text}; {_count(skipped, 'file')} of no known format skipped" if skipped else text
+    if skipped:
+        text += f"; {_count(skipped, 'file')} of no known format skipped"
+    rules = sorted({rule for report in reports for rule in report.not_checked})
+    if rules:
+        open_ = sum(bool(report.not_checked) for report in reports)
+        where = "" if open_ == len(reports) else f" in {_count(open_, 'trace')}"
+        said = f"{_count(len(rules), 'rule')} not decided{where}, for want of what no record shows: {', '.join(rules)}"
+        text += "\n" + fill(said, 110, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return text

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ..adapters.traces import turnstone
-from ..adapters.traces.lines import numbered
+from ..adapters.traces.lines import Lines
 from ..machines.catalogue import MACHINES
 from ..machines.checking import Report, judge
 
@@ -60,7 +60,7 @@ def bytes_of(rows: Rows) -> bytes:
 
 def reports(data: bytes) -> list[Report]:
     """What the machines say of the runs in some bytes."""
-    return list(judge(MACHINES, turnstone.read(numbered(io.BytesIO(data)), "")))
+    return list(judge(MACHINES, turnstone.read(Lines(io.BytesIO(data)), "")))
 
 
 def report(rows: Rows) -> Report:

@@ -186,6 +186,11 @@ def test_a_repeat_may_show_less_or_in_another_order() -> None:
     assert report(*BEGIN, first, bare).verdict == "ok"
 
 
+def test_an_event_id_that_another_instance_has_is_a_violation() -> None:
+    first = lever("pull", event_id="e")
+    assert broken(report(*BEGIN, first, frame("tick", event_id="e"))) == [("event-id-bound", 5)]
+
+
 def test_an_event_id_that_is_bound_elsewhere_may_be_refused() -> None:
     for first in (lever("pull", event_id="e"), frame("tick", event_id="e")):
         late = lever("start", "m", event_id="e", outcome="refused")

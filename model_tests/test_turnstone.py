@@ -4,12 +4,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from ..adapters.traces import turnstone
-from ..adapters.traces.lines import numbered
+from ..adapters.traces.lines import Lines
 from ..adapters.traces.sources import open_source
 from ..machines.checking import Begin, Report, Torn
 from ..machines.kernel import BadInput
@@ -112,7 +113,7 @@ def test_a_move_is_hidden_only_where_no_row_reports_it() -> None:
     found: Counter[tuple[str, str]] = Counter()
     for path in [*CLEAN, *BROKEN]:
         with path.open("rb") as source:
-            for one in turnstone.read(numbered(source), ""):
+            for one in turnstone.read(Lines(source), ""):
                 if not isinstance(one, Begin) and one.phase == "invoke" and one.call is None:
                     found[one.machine, one.event or ""] += 1
     assert found.keys() <= HIDDEN
@@ -222,7 +223,7 @@ def test_a_torn_last_row_leaves_the_rest_to_be_judged() -> None:
     one = reports(whole[:-20])[-1]
     assert one.verdict == "incomplete" and "Unexpected" in one.note or "truncated" in one.note
     with pytest.raises(Torn):
-        list(turnstone.read([(1, b'{"run":"r","seq":0,"thr')], ""))
+        list(turnstone.read(Lines(BytesIO(b'{"run":"r","seq":0,"thr')), ""))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +238,7 @@ def test_a_torn_last_row_leaves_the_rest_to_be_judged() -> None:
 )
 def test_a_line_that_is_no_row_is_refused(wrong: bytes) -> None:
     with pytest.raises(BadInput, match="line 1"):
-        list(turnstone.read([(1, wrong)], ""))
+        list(turnstone.read(Lines(BytesIO(wrong)), ""))
 
 
 def test_a_field_of_another_type_makes_a_run_unreadable() -> None:

@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any
 
 from ..adapters.traces import native
-from ..adapters.traces.lines import numbered
+from ..adapters.traces.lines import Lines
 from ..machines.catalogue import MACHINES
 from ..machines.checking import Report, judge
 from ..machines.kernel import Machine
@@ -28,5 +28,5 @@ def report(
     """The report on a trace with this header."""
     rows = [*([header] if header is not None else []), *lines]
     text = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    (found,) = judge(machines, native.read(numbered(BytesIO(text)), "t"))
+    (found,) = judge(machines, native.read(Lines(BytesIO(text)), "t"))
     return found

@@ -4,20 +4,22 @@ Source: docs/traces.md; design, section 7. A field that no line knows is refused
 would change what the line says; `meta` is free for the writer's own use.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any, Literal
 
 import msgspec
 
 from ...machines.checking import Begin, Recorded, Torn
 from ...machines.kernel import BadInput
+from .lines import Lines
 
 __all__ = ["NAME", "detect", "read"]
 
 NAME = "native"
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     machine: str
     id: str
     event: str | None = None
@@ -48,7 +50,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     meta: Any = None
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_DECODER = msgspec.json.Decoder(_Line)
 
 
 def detect(first: Mapping[str, Any]) -> bool:
@@ -58,33 +60,55 @@ def detect(first: Mapping[str, Any]) -> bool:
     )
 
 
-def read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[Begin | Recorded]:
+def read(lines: Lines, name: str) -> Iterator[Begin | Recorded]:
     """Read a native trace.
 
     Args:
-        lines: numbered lines.
+        lines: the lines of the file.
         name: what to call the trace when its header does not.
 
     Raises:
         BadInput: a line is no record; the text begins with its number.
     """
-    begun, first = False, True
-    for number, line in lines:
-        if not begun:
-            begun = True
-            if b'"leverframe"' in line:
-                first = False
-                yield _begin(number, line, name)
-                continue
-            yield Begin(name, total=False)
+    first = lines.first()
+    if first is None:
+        return
+    headed = b'"leverframe"' in first
+    yield _begin(*lines.take(), name) if headed else Begin(name, total=False)
+    for number, block in lines.blocks():
+        records = _decoded(block)
+        if records is None:
+            yield from _one_by_one(number, block, first=not headed and number == 1)
+            continue
+        for record in records:
+            record.line = number
+            number += 1
+            raw = record.payload
+            record.payload = bytes(raw) if raw else None  # type: ignore[assignment]  # raw bytes are the memo's key
+            yield record
+
+
+def _decoded(block: bytes) -> list[_Line] | None:
+    """All records of a block at once; None when a line is empty or no record."""
+    try:
+        records = _DECODER.decode_lines(block)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    return records if len(records) == block.count(b"\n") + (not block.endswith(b"\n")) else None
+
+
+def _one_by_one(number: int, block: bytes, *, first: bool) -> Iterator[Recorded]:
+    """The records of a block up to the line that is none."""
+    for line, text in enumerate(BytesIO(block), number):
+        if text.isspace():
+            continue
         try:
-            record = _decode(line)
+            record = _DECODER.decode(text)
         except (msgspec.DecodeError, RecursionError) as wrong:
-            raise _bad(number, line, wrong, first) from None
+            raise _bad(line, text, wrong, first) from None
         first = False
-        record.line = number
-        raw = record.payload
-        record.payload = bytes(raw) if raw else None  # type: ignore[assignment]  # raw bytes are the key of the memo
+        record.line = line
+        record.payload = bytes(record.payload) if record.payload else None  # type: ignore[assignment]
         yield record
 
 

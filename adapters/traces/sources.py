@@ -1,8 +1,7 @@
 """From a path to a stream of traces: which files there are, and which reader knows each."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BufferedReader
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import msgspec
 from ...machines.checking import Begin, Recorded
 from ...machines.kernel import BadInput
 from . import journal, native, turnstone
-from .lines import numbered
+from .lines import Lines
 
 __all__ = ["FORMATS", "Format", "Source", "files", "open_source"]
 
@@ -25,7 +24,7 @@ class Format:
 
     name: str
     detect: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[Iterable[tuple[int, bytes]], str], Iterator[Begin | Recorded]]
+    read: Callable[[Lines, str], Iterator[Begin | Recorded]]
 
 
 FORMATS: Mapping[str, Format] = {
@@ -75,12 +74,12 @@ def open_source(name: str, source: BufferedReader, path: Path | None, format: st
         if path is None:
             raise BadInput("is no file: a journal is read where it lies, so give its path")
         return Source(name, journal.NAME, journal.read(path))
-    lines = numbered(source)
-    first = next(lines, None)
+    lines = Lines(source)
+    first = lines.first()
     if first is None:
         raise BadInput("is empty: a trace has a line for each record")
-    reader = FORMATS[format] if format else _known(first[1])
-    return Source(name, reader.name, reader.read(chain((first,), lines), Path(name).stem))
+    reader = FORMATS[format] if format else _known(first)
+    return Source(name, reader.name, reader.read(lines, Path(name).stem))
 
 
 def _known(line: bytes) -> Format:

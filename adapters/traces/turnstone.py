@@ -11,13 +11,14 @@ has no expected epoch: none, or that of the claim, would make no difference.
 Source: shared/traces/turnstone/README.md; lifecycles/turnstone-tables.md, section 0.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from ...machines.checking import Begin, Recorded, Torn
 from ...machines.kernel import BadInput
+from .lines import Lines
 from .turnstone_gates import Gates
 from .turnstone_guards import Guards
 from .turnstone_run import Row, Run
@@ -83,11 +84,11 @@ def detect(first: Mapping[str, Any]) -> bool:
     return first.keys() >= _FIELDS
 
 
-def read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[Begin | Recorded]:
+def read(lines: Lines, name: str) -> Iterator[Begin | Recorded]:
     """Read recorded runs of Turnstone.
 
     Args:
-        lines: numbered lines.
+        lines: the lines of the file.
         name: unused: each row names its run.
 
     Raises:

@@ -12,12 +12,14 @@ from ..kernel.fields import UNKNOWN
 from ..kernel.links import Seen
 from ..kernel.snapshot import Failed, Refused
 from ..kernel.table import Table
+from .ask import Ask
 from .belief import Cell
+from .calls import Call
 from .dark import is_dark
-from .instance import Call, Instance
-from .possible import Ask, nearest, outcomes
+from .instance import Instance
+from .possible import nearest, outcomes
 
-__all__ = ["Blame", "explain", "observed", "observed_data"]
+__all__ = ["Blame", "explain", "observed", "observed_data", "plainly"]
 
 
 @attrs.frozen
@@ -78,6 +80,11 @@ def explain(instance: Instance, call: Call, ask: Callable[[Instance, Call], Ask]
         blamed.expected,
         _because(instance, call, blamed),
     )
+
+
+def plainly(rule: str, why: str, instance: Instance) -> Blame:
+    """A violation that no guard explains."""
+    return Blame(rule, why, instance.belief.states(), (), (), instance.state_line or None)
 
 
 def _because(instance: Instance, call: Call, refused: Refused) -> int | None:

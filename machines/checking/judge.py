@@ -26,14 +26,14 @@ def judge(machines: Mapping[str, type[Machine]], stream: Iterable[Begin | Record
     spoilt: Report | None = None
     try:
         for item in stream:
-            if isinstance(item, Begin):
+            if item.__class__ is Begin:
                 if checker is not None:
                     yield spoilt or checker.finish()
                 checker, spoilt = Checker(machines, item), None
+                feed = checker.feed
             elif spoilt is None:
-                assert checker is not None
                 try:
-                    checker.feed(item)
+                    feed(item)
                 except BadInput as bad:
                     spoilt = _unreadable(checker, f"line {item.line}: {bad}")
     except Torn as torn:

@@ -12,11 +12,16 @@ from ..kernel.machine import Event, Machine
 from ..kernel.snapshot import Request
 from ..kernel.table import Table
 from .belief import Belief, Beliefs
-from .instance import FAR, Chance, Instance
+from .calls import Chance
+from .instance import FAR, Instance
+from .key import Key, KeyOf, key_of
 from .record import Debt
 from .tallies import Count, tallies_of
 
 __all__ = ["Closure", "Lane", "Plan", "Result", "parsed"]
+
+_REMEMBERED = 1 << 16
+"""Payloads and outcomes remembered of a machine before they are worked out anew: memory does not grow with a trace."""
 
 
 def parsed(text: bytes, what: str) -> Any:
@@ -37,18 +42,6 @@ def _silent(table: Table) -> Table:
 
 
 @attrs.frozen(eq=False)
-class Plan:
-    """What the outcome of an event depends on, besides the belief of its instance and the payload."""
-
-    name: str
-    links: tuple[tuple[str, str, int], ...]
-    """The links that some guard or update of the event reads: name, machine, place among the links for life or -1."""
-    by: bool
-    tallies: bool
-    birth: bool
-
-
-@attrs.frozen(eq=False)
 class Result:
     """What an event does to a belief: worked out once, remembered for ever."""
 
@@ -58,8 +51,38 @@ class Result:
     """Links whose instances can only have been in part of what was possible."""
     open: frozenset[str] = frozenset()
     """Rules that depended on something the trace does not show."""
-    rare: bool = False
-    """Whether there is anything but `after`."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing to it but `after`."""
+        return self.after is not None and not self.narrowed and not self.open
+
+
+@attrs.frozen(eq=False)
+class Change:
+    """How an instance moves from one belief to another, and what that changes for those that it counts for."""
+
+    after: Belief
+    counted: tuple[tuple[int, int, Count], ...]
+    """For each tally that moves: the place of the link, the place of the tally, by how much."""
+    moves: bool
+    """Whether the state or the data is another."""
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What the outcome of an event depends on, and the outcomes that are known already."""
+
+    name: str
+    links: tuple[tuple[str, str, int], ...]
+    """The links that some guard or update of the event reads: name, machine, place among the links for life or -1."""
+    by: bool
+    birth: bool
+    key: KeyOf
+    accepted: dict[Key, Change] = attrs.field(factory=dict)
+    """What follows where the event is accepted and nothing else is to be done."""
+    refused: set[Key] = attrs.field(factory=set)
+    """Where it is refused, and nothing changes."""
 
 
 @attrs.frozen(eq=False)
@@ -73,6 +96,11 @@ class Closure:
     """Rules that could not be asked at all."""
 
 
+def _bound(remembered: dict[Any, Any] | set[Any]) -> None:
+    if len(remembered) >= _REMEMBERED:
+        remembered.clear()
+
+
 class Lane:
     """One machine's part of a checker."""
 
@@ -82,6 +110,7 @@ class Lane:
         self.silent = _silent(machine.table)
         """The machine without its effects: nothing is described while a trace is judged."""
         self.beliefs = Beliefs(machine.table)
+        self.unborn = self.beliefs.unborn
         self.life = tuple(name for name, link in self.table.links.items() if not link.per_event)
         self.life_names = frozenset(self.life)
         self.targets = tuple((name, self.table.links[name].to.table.name) for name in self.life)
@@ -97,13 +126,28 @@ class Lane:
         )
         """Where each tally that an instance adds to is: place of the link, place of the tally in its owner."""
         self.instances: dict[str, Instance] = {}
-        self.memo: dict[Any, Result] = {}
+        self.results: dict[Any, Result] = {}
         self.closures: dict[Any, Closure] = {}
-        self._changes: dict[tuple[Belief, Belief], tuple[tuple[int, int, Count], ...]] = {}
-        self.plans = {name: self._plan(name) for name in self.table.events}
+        self.until = tuple(
+            self.life.index(name)
+            for name in self.life
+            if any(name in until.names for until in self.table.until.values())
+        )
+        """The places of the links on which it depends whether a debt is overdue."""
+        self.names = frozenset(self.table.links)
+        self.plans: dict[str, Plan] = {}
+        self.reach: tuple[tuple[str, Mapping[str, Instance]], ...] = ()
+        """Each link for life with the instances that it can point to."""
+        self._changes: dict[tuple[Belief, Belief], Change] = {}
         self._requests: dict[Any, Request] = {}
+        self._payloads: dict[Any, Request] = {}
 
-    def _plan(self, event: str) -> Plan:
+    def connect(self, lanes: Mapping[str, "Lane"]) -> None:
+        """Plan the events, now that all machines are there."""
+        self.reach = tuple((name, lanes[machine].instances) for name, machine in self.targets)
+        self.plans = {name: self._plan(name, lanes) for name in self.table.events}
+
+    def _plan(self, event: str, lanes: Mapping[str, "Lane"]) -> Plan:
         names = {
             name
             for (_, taken), ways in self.table.moves.items()
@@ -117,16 +161,22 @@ class Lane:
             for name, link in self.table.links.items()
             if name in names
         )
-        return Plan(event, links, "by" in names, not names.isdisjoint(self.table.tallies), event == "start")
+        by, tallies, birth = "by" in names, not names.isdisjoint(self.table.tallies), event == "start"
+        reads = tuple((name, lanes[machine].instances, -1 if birth else place) for name, machine, place in links)
+        return Plan(event, links, by, birth, key_of(reads, by=by, tallies=tallies, birth=birth))
 
-    def changes(self, before: Belief, after: Belief) -> tuple[tuple[int, int, Count], ...]:
-        """How the owners' tallies move from one belief to another: place of the link, of the tally, by how much."""
+    def change(self, before: Belief, after: Belief) -> Change:
+        """How an instance moves from one belief to another."""
         known = self._changes.get((before, after))
         if known is None:
-            known = self._changes[before, after] = tuple(
-                (place, index, (now[0] - was[0], now[1] - was[1], after.shaded and now[0] != now[1]))
-                for (place, index), was, now in zip(self.counted, before.counts, after.counts, strict=True)
-                if was != now
+            known = self._changes[before, after] = Change(
+                after,
+                tuple(
+                    (place, index, (now[0] - was[0], now[1] - was[1], after.shaded and now[0] != now[1]))
+                    for (place, index), was, now in zip(self.counted, before.counts, after.counts, strict=True)
+                    if was != now
+                ),
+                before.cells != after.cells,
             )
         return known
 
@@ -143,9 +193,15 @@ class Lane:
             raise BadInput(f"{self.table.name} has no event {event!r}; its events are {known}") from None
 
     def request(self, name: str, payload: Any) -> Request:
-        """The event with its payload, each field that the trace does not give UNKNOWN."""
-        key = (name, payload) if payload is None or isinstance(payload, bytes) else None
-        if key is not None and (known := self._requests.get(key)) is not None:
+        """The event with its payload, each field that the trace does not give UNKNOWN; equal ones are one object.
+
+        Fields that are carried decide nothing: their values are checked here and then left out.
+
+        Raises:
+            BadInput: the payload is no object, or has a field of another name or type.
+        """
+        raw = (name, payload) if payload is None or isinstance(payload, bytes) else None
+        if raw is not None and (known := self._payloads.get(raw)) is not None:
             return known
         spec = self.table.events[name]
         event: Event[Any] = getattr(self.machine, name)
@@ -153,10 +209,34 @@ class Lane:
         if not isinstance(given, Mapping):
             raise BadInput(f"the payload of {event} is no object: {given!r:.60}")
         unknown = {field.name: UNKNOWN for field in spec.fields if field.required and field.name not in given}
-        request = Request(event, event.payload({**given, **unknown}))
-        if key is not None:
-            self._requests[key] = request
+        content = event.payload({**given, **unknown})
+        if carried := {field.name: UNKNOWN for field in spec.fields if not field.decides}:
+            content = attrs.evolve(content, **carried)
+        request = self._requests.get((name, content))
+        if request is None:
+            _bound(self._requests)
+            request = self._requests[name, content] = Request(event, content)
+        if raw is not None:
+            _bound(self._payloads)
+            self._payloads[raw] = request
         return request
+
+    def keep(self, key: Any, result: Result) -> None:
+        """Remember what was worked out."""
+        _bound(self.results)
+        self.results[key] = result
+
+    def remember(self, plan: Plan, key: Key, before: Belief, result: Result, *, refused: bool) -> None:
+        """Keep what an event does, where nothing is to be done but to change the belief."""
+        if not result.plain or (refused and result.after is not before):
+            return
+        assert result.after is not None
+        if refused:
+            _bound(plan.refused)
+            plan.refused.add(key)
+        else:
+            _bound(plan.accepted)
+            plan.accepted[key] = self.change(before, result.after)
 
     def debts(self) -> Iterator[Debt]:
         """What is owed at the end: every state that an instance may be in owes something."""

@@ -6,82 +6,21 @@ every value it could have. The machine's own `step` decides each case; nothing h
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from math import prod
 from typing import Any
 
 import attrs
 
-from ..kernel.fields import UNKNOWN, Field
-from ..kernel.links import Seen
+from ..kernel.fields import UNKNOWN
 from ..kernel.snapshot import Accepted, Decision, Failed, Ref, Refused, Request, Snapshot
 from ..kernel.step import absent, fault, known_names, step, take
 from ..kernel.table import Bound, Table
+from .ask import MOST, Ask, Case, Count, cases, known, opened
 from .belief import Candidate, Cell, widest
-from .dark import Known, Probe, Touched, dark_fields, forget, put
-from .instance import Chance
+from .calls import Chance
+from .dark import Known, Touched, forget
 from .toomany import TooMany
 
-__all__ = ["Ask", "Counts", "Possible", "chance_of", "nearest", "outcomes", "rules_of", "said_of"]
-
-_MOST = 4096
-_FEW = 4
-
-
-class Counts(dict[str, Any]):
-    """How many count for a linked instance where that is open: a range each, until a guard looks at it.
-
-    Args:
-        counts: each tally as a number or a range of them.
-        shaded: the tallies that are open by what the trace does not show.
-    """
-
-    def __init__(self, counts: Mapping[str, Any], shaded: frozenset[str] = frozenset()) -> None:
-        super().__init__(counts)
-        self.shaded = shaded
-
-    def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        if isinstance(value, range):
-            raise Touched(_Count(self, name, value))
-        return value
-
-
-@attrs.frozen(eq=False)
-class _Count:
-    """One tally that was looked at."""
-
-    counts: Counts
-    name: str
-    values: range
-
-
-@attrs.define
-class Ask:
-    """One event as it arrived, with what each link could show.
-
-    `links` has, for each link that the event can read, the alternatives that its instance may be in: Seen, None for
-    nothing there, UNKNOWN for anything.
-    """
-
-    request: Request
-    by: Any
-    links: Mapping[str, Sequence[Any]]
-    tallies: Mapping[str, Sequence[Any]]
-    """Each tally of the instance's own: the counts that it may have, UNKNOWN for any."""
-    shaded: frozenset[str] = frozenset()
-    """Links and tallies that are open by what the trace does not show; others are open by its order alone."""
-    own: frozenset[str] = frozenset()
-    """Links that lead back to the instance itself: they show what the candidate is, whatever else it may be."""
-
-    def alternatives(self, name: str, table: Table, cell: Cell) -> Sequence[Any]:
-        """What a link may show to a candidate."""
-        if name not in self.own:
-            return self.links.get(name, (None,))
-        if cell.state is table.absent:
-            return (None,)
-        counts = {tally: values[0] for tally, values in self.tallies.items() if len(values) == 1}
-        known = cell.data is not UNKNOWN and len(counts) == len(self.tallies) and UNKNOWN not in counts.values()
-        return (Seen(cell.state, cell.data, counts) if known else UNKNOWN,)
+__all__ = ["Possible", "chance_of", "nearest", "outcomes", "rules_of", "said_of"]
 
 
 @attrs.define
@@ -99,45 +38,8 @@ class Possible:
     """Refusals that would leave no way to take it, if what the trace does not show is so."""
     refusing: bool = False
     """It can be refused, whatever the trace does not show."""
-    counted: bool = False
-    """A guard asked how many count for a linked instance."""
     unasked: set[str] = attrs.field(factory=set)
     """Rules whose guards and invariants could not be asked at all."""
-
-
-@attrs.frozen
-class _Case:
-    """One way in which all that is not shown could be."""
-
-    request: Request
-    by: Any
-    data: Any
-    links: dict[str, Any]
-    tallies: dict[str, Any]
-    chosen: dict[str, int]
-    """For each link the alternative that was taken."""
-    lit: tuple[Any, ...] = ()
-    """What was chosen of that which is open by the order of the trace alone."""
-
-    def having(self, probe: Probe, value: Any) -> "_Case":
-        """This case with a value in the place of a probe."""
-        links = {
-            name: attrs.evolve(one, data=put(one.data, probe, value)) if isinstance(one, Seen) else one
-            for name, one in self.links.items()
-        }
-        request = attrs.evolve(self.request, payload=put(self.request.payload, probe, value))
-        by, data = put(self.by, probe, value), put(self.data, probe, value)
-        return _Case(request, by, data, links, self.tallies, self.chosen, self.lit)
-
-    def counting(self, count: _Count, value: int) -> "_Case":
-        """This case with a number in the place of one that is open."""
-        links = dict(self.links)
-        lit: tuple[Any, ...] = ()
-        for name, one in self.links.items():
-            if isinstance(one, Seen) and one.tallies is count.counts:
-                links[name] = attrs.evolve(one, tallies=Counts({**one.tallies, count.name: value}, count.counts.shaded))
-                lit += () if count.name in count.counts.shaded else ((name, count.name, value),)
-        return attrs.evolve(self, links=links, lit=self.lit + lit)
 
 
 @attrs.define
@@ -164,28 +66,28 @@ def outcomes(table: Table, cell: Cell, ask: Ask, make: Any) -> Possible:
     """
     found = Possible()
     needed = _needed(table, cell, ask.request.name)
-    todo = [(case, 0) for case in _cases(table, cell, ask, needed, found)]
-    known: Known | None = None
+    first, found.dark = cases(table, cell, ask, needed)
+    todo = [(case, 0) for case in first]
+    shown: Known | None = None
     tried = 0
     ends: dict[Any, set[Cell]] = {}
     refusals: dict[Any, list[Refused]] = {}
     while todo:
         case, fresh = todo.pop()
         tried += 1
-        if tried + len(todo) > _MOST:
-            raise TooMany(f"{ask.request.event} could mean more than {_MOST} different things")
+        if tried + len(todo) > MOST:
+            raise TooMany(f"{ask.request.event} could mean more than {MOST} different things")
         try:
             one = _decide(table, cell, case, needed)
         except Touched as touched:
-            if isinstance(touched.probe, _Count):
-                found.counted = True
+            if isinstance(touched.probe, Count):
                 found.dark = found.dark or touched.probe.name in touched.probe.counts.shaded
                 todo += [(case.counting(touched.probe, value), fresh) for value in touched.probe.values]
                 continue
             found.dark = True
-            known = known or _known(cell, ask)
+            shown = shown or known(cell, ask)
             field = touched.probe.field
-            values = known.values(field, fresh)
+            values = shown.values(field, fresh)
             todo += [(case.having(touched.probe, value), fresh + (field.kind in ("id", "ids"))) for value in values]
             continue
         found.dark = found.dark or bool(one.unasked)
@@ -265,16 +167,16 @@ def _doubts(failing: Sequence[Sequence[_Far]], able: Sequence[bool]) -> frozense
     )
 
 
-def said_of(asked: Bound, known: Mapping[str, Any]) -> set[bool]:
+def said_of(asked: Bound, names: Mapping[str, Any]) -> set[bool]:
     """What a predicate says of all that it is shown: both, where it looks at something that is open.
 
     Args:
         asked: the predicate.
-        known: its names; `data`, too, as Seen.
+        names: what it reads; `data`, too, as Seen.
     """
     said = set()
-    for values in product(*(_opened(value) for value in known.values())):
-        shown = {name: one.data if name == "data" else one for name, one in zip(known, values, strict=True)}
+    for values in product(*(opened(value) for value in names.values())):
+        shown = {name: one.data if name == "data" else one for name, one in zip(names, values, strict=True)}
         try:
             said.add(asked(shown) is True)
         except Touched:
@@ -282,12 +184,7 @@ def said_of(asked: Bound, known: Mapping[str, Any]) -> set[bool]:
     return said
 
 
-def _known(cell: Cell, ask: Ask) -> Known:
-    shown = [one.data for values in ask.links.values() for one in values if isinstance(one, Seen)]
-    return Known((cell.data, ask.request.payload, ask.by, *shown))
-
-
-def _decide(table: Table, cell: Cell, case: _Case, needed: frozenset[str]) -> _Outcome:
+def _decide(table: Table, cell: Cell, case: Case, needed: frozenset[str]) -> _Outcome:
     """Let the machine decide one case, and its monitors look at it.
 
     Raises:
@@ -312,12 +209,12 @@ def _decide(table: Table, cell: Cell, case: _Case, needed: frozenset[str]) -> _O
 def _watched(table: Table, cell: Cell, request: Request, decision: Accepted, made: _Outcome) -> Refused | None:
     """Show a step to the monitors; one that cannot follow it knows nothing any more."""
     memory: list[Any] = []
-    for watch, known in zip(table.monitors, cell.memory, strict=True):
-        if known is UNKNOWN or decision.after.data is UNKNOWN:
+    for watch, knows in zip(table.monitors, cell.memory, strict=True):
+        if knows is UNKNOWN or decision.after.data is UNKNOWN:
             made.unasked.add(watch.rule.name)
             memory.append(UNKNOWN)
             continue
-        memory.append(watch.advance(known, request.name, decision.before, decision.after))
+        memory.append(watch.advance(knows, request.name, decision.before, decision.after))
         if watch.bad(memory[-1]):
             why = f"{request.name} is refused: {watch.rule.why}"
             return Refused(decision.ref, watch.rule.name, why, (), table.takes(cell.state))
@@ -335,11 +232,11 @@ def _needed(table: Table, cell: Cell, event: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _seeing(table: Table, snapshot: Snapshot[Any], case: _Case) -> Iterator[Decision]:
+def _seeing(table: Table, snapshot: Snapshot[Any], case: Case) -> Iterator[Decision]:
     yield step(table, snapshot, case.request, case.by, case.links)
 
 
-def _blindly(table: Table, snapshot: Snapshot[Any], case: _Case, blind: set[str], made: _Outcome) -> Iterator[Decision]:
+def _blindly(table: Table, snapshot: Snapshot[Any], case: Case, blind: set[str], made: _Outcome) -> Iterator[Decision]:
     """Every way whose guards cannot be shown to be false, and the refusal if none is shown to be open."""
     request = case.request
     known = known_names(table, snapshot, request, case.by, case.links)
@@ -388,65 +285,3 @@ def _blinded(
             elif failed := fault(table, guard, known):
                 rules.add(failed.rule)
     return rules
-
-
-def _cases(table: Table, cell: Cell, ask: Ask, needed: frozenset[str], found: Possible) -> Iterator[_Case]:
-    """Every combination of the alternatives that are read, with a probe for what has no end of them."""
-    spec = table.events[ask.request.name]
-    axes: list[tuple[str, str, Sequence[Any]]] = []
-    for name in table.links:
-        if name in needed:
-            shown = enumerate(ask.alternatives(name, table, cell))
-            axes.append(("link", name, [(index, one) for index, seen in shown for one in _opened(seen)]))
-    axes += [("tally", name, counts) for name, counts in ask.tallies.items() if name in needed]
-    axes += [("data", field.name, _values(field)) for field in (dark_fields(cell.data) if "data" in needed else ())]
-    for field in spec.fields:
-        if field.name in needed and getattr(ask.request.payload, field.name) is UNKNOWN:
-            axes.append(("field", field.name, _values(field)))
-    if ask.by is UNKNOWN and "by" in needed:
-        axes.append(("by", "by", _values(_PRINCIPAL)))
-    found.dark = any(
-        (kind not in ("link", "tally") and len(values) > 1) or name in ask.shaded for kind, name, values in axes
-    )
-    size = prod(len(values) for _, _, values in axes)
-    if size > _MOST:
-        raise TooMany(f"{ask.request.event} could mean {size} different things")
-    for combination in product(*(values for _, _, values in axes)):
-        chosen: dict[str, dict[str, Any]] = {kind: {} for kind in ("link", "tally", "data", "field", "by")}
-        for (kind, name, _), value in zip(axes, combination, strict=True):
-            chosen[kind][name] = value
-        request = ask.request
-        if chosen["field"]:
-            request = attrs.evolve(request, payload=attrs.evolve(request.payload, **chosen["field"]))
-        yield _Case(
-            request,
-            chosen["by"].get("by", None if ask.by is UNKNOWN else ask.by),
-            attrs.evolve(cell.data, **chosen["data"]) if chosen["data"] else cell.data,
-            {name: value for name, (_, value) in chosen["link"].items()},
-            {**dict.fromkeys(table.tallies, 0), **chosen["tally"]},
-            links := {name: index for name, (index, _) in chosen["link"].items()},
-            tuple(item for item in (*links.items(), *chosen["tally"].items()) if item[0] not in ask.shaded),
-        )
-
-
-_PRINCIPAL = Field("by", "id", True, True)
-
-
-def _values(field: Field) -> Sequence[Any]:
-    """All values of a field that has few; else a probe, and None where it may be that."""
-    finite = field.domain()
-    if finite is not None and len(finite) <= _FEW or field.kind in ("bool", "enum"):
-        return finite or ()
-    return (Probe(field), None) if field.optional else (Probe(field),)
-
-
-def _opened(one: Any) -> Sequence[Any]:
-    """What a link shows, with a probe for each field that is not known."""
-    fields = dark_fields(one.data) if isinstance(one, Seen) else ()
-    if not fields:
-        return (one,)
-    names = [field.name for field in fields]
-    return [
-        attrs.evolve(one, data=attrs.evolve(one.data, **dict(zip(names, values, strict=True))))
-        for values in product(*map(_values, fields))
-    ]

@@ -6,24 +6,23 @@ Count = tuple[int, int, bool]
 """Least and most of a tally, and whether it is open because the trace does not show what counts."""
 
 
-class Tallies(tuple[Count, ...]):
-    """The counts of one owner, in the order of its table; compared by identity, since equal ones are one object."""
+class Tallies:
+    """The counts of one owner, in the order of its table; equal ones are one object, so identity is equality."""
 
-    _moved: "dict[tuple[int, Count], Tallies]"
+    __slots__ = ("_moved", "counts", "exact")
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
+    def __init__(self, counts: tuple[Count, ...]) -> None:
+        self.counts = counts
+        self.exact = all(least == most for least, most, _ in counts)
+        self._moved: dict[tuple[int, Count], Tallies] = {}
 
     def moved(self, index: int, change: Count) -> "Tallies":
         """These tallies, one of them changed."""
         known = self._moved.get((index, change))
         if known is None:
-            least, most, open_ = self[index]
+            least, most, open_ = self.counts[index]
             changed = (least + change[0], most + change[1], open_ or change[2])
-            known = self._moved[index, change] = tallies_of((*self[:index], changed, *self[index + 1 :]))
+            known = self._moved[index, change] = tallies_of((*self.counts[:index], changed, *self.counts[index + 1 :]))
         return known
 
 
@@ -35,5 +34,4 @@ def tallies_of(counts: tuple[Count, ...]) -> Tallies:
     known = _KNOWN.get(counts)
     if known is None:
         known = _KNOWN[counts] = Tallies(counts)
-        known._moved = {}
     return known
