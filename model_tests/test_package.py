@@ -70,6 +70,13 @@ def test_own_code_is_imported_relatively() -> None:
     assert absolute == []
 
 
+def test_the_checkout_and_the_package_print_the_same() -> None:
+    examples = str(checkout() / "examples")
+    here = python("-m", "cli", "check", examples, cwd=checkout())
+    assert here == python("-m", NAME, "check", examples, cwd=PACKAGE.parent)
+    assert "2 traces: 2 ok" in here
+
+
 IMPORT_MACHINES = """
 import importlib, pkgutil, sys, threading
 import attrs, statemachine
