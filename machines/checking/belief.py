@@ -1,10 +1,11 @@
 """What may be true of one instance: a set of possible states, each with the open calls that have happened in it.
 
-Beliefs are interned, so that equal sets are one object and the memo of a step can be keyed by identity.
+Beliefs are interned as long as somebody has them: equal sets are one object, and are compared by identity.
 """
 
 from collections.abc import Iterable
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ..kernel.fields import UNKNOWN, fields_of
 from ..kernel.links import State
@@ -17,7 +18,7 @@ __all__ = ["Belief", "Beliefs", "Candidate", "Cell", "widest"]
 class Cell:
     """A state with its data and the memory of the machine's monitors; what the trace does not show is UNKNOWN."""
 
-    __slots__ = ("dark", "data", "memory", "state")
+    __slots__ = ("__weakref__", "dark", "data", "memory", "state")
 
     def __init__(self, state: State, data: Any, memory: tuple[Any, ...]) -> None:
         self.state = state
@@ -33,14 +34,13 @@ Candidate = tuple[Cell, tuple[tuple[int, int], ...]]
 class Belief:
     """An immutable, interned set of candidates of one machine; never empty but for the poisoned one."""
 
-    __slots__ = ("candidates", "cells", "counts", "final", "owing", "shaded", "sole", "unborn")
+    __slots__ = ("__weakref__", "candidates", "cells", "counts", "final", "owing", "shaded", "sole", "unborn")
 
     def __init__(self, table: Table, candidates: frozenset[Candidate], counts: Any, shaded: bool) -> None:
-        self.candidates = tuple(
-            sorted(
-                candidates, key=lambda candidate: (list(table.states).index(str(candidate[0].state.id)), candidate[1])
-            )
-        )
+        self.candidates = tuple(candidates)
+        if len(candidates) > 1:
+            order = list(table.states)
+            self.candidates = tuple(sorted(candidates, key=lambda one: (order.index(str(one[0].state.id)), one[1])))
         self.cells = tuple(dict.fromkeys(cell for cell, _ in self.candidates))
         self.sole = self.cells[0] if len(self.candidates) == 1 and not self.candidates[0][1] else None
         self.shaded = shaded
@@ -90,8 +90,8 @@ class Beliefs:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self._cells: dict[Any, Cell] = {}
-        self._beliefs: dict[tuple[frozenset[Candidate], bool], Belief] = {}
+        self._cells: WeakValueDictionary[Any, Cell] = WeakValueDictionary()
+        self._beliefs: WeakValueDictionary[tuple[frozenset[Candidate], bool], Belief] = WeakValueDictionary()
         self._counts: dict[Any, Any] = {}
         self.start = tuple(watch.start for watch in table.monitors)
         self.unborn = self.of([(self.cell(table.absent, None, self.start), ())])

@@ -15,6 +15,7 @@ from .blame import Blame, explain, observed, observed_data, plainly
 from .calls import Call
 from .debts import endangered, overdue
 from .event_ids import EventIds
+from .exact import exactly
 from .instance import Instance
 from .key import Key
 from .lane import Lane, Plan, Result
@@ -74,8 +75,8 @@ class Checker:
             self._long_way(lane, instance, record, plan, None)
             return
         key = plan.key(instance, record)
-        if key is None or not (record.payload is None or record.payload.__class__ is bytes):
-            self._long_way(lane, instance, record, plan, key)
+        if key is None:
+            self._long_way(lane, instance, record, plan, None)
             return
         if record.outcome == "refused":
             if key not in plan.refused:
@@ -91,11 +92,13 @@ class Checker:
             if plan.birth:
                 self.world.born(instance, record)
             if change.counted:
-                self.world.apply(instance, change, record.line)
-            else:
-                instance.belief = change.after
-                if change.moves:
-                    instance.state_line = record.line
+                self.world.recount(instance, change.counted, record.line)
+            if change.moves:
+                instance.state_line = record.line
+            if change.names is not None:
+                names = plan.names(instance, record)
+                instance.names = tuple([names[place] for place in change.names])
+            instance.shape, instance.looked_at = change.after, None
             if instance.debtors is not None:
                 self._overdue(instance, record)
         if record.state is not None or record.data is not None:
@@ -147,8 +150,11 @@ class Checker:
     def _event(self, lane: Lane, instance: Instance, record: Recorded, plan: Plan, key: Key | None) -> None:
         world, refused = self.world, record.outcome == "refused"
         world.settle(instance)
-        before, call = instance.belief, world.call(lane, instance, record, plan)
-        result = self._result(lane, instance, call, plan, key, refused=refused)
+        before, was, call = instance.belief, instance.names, world.call(lane, instance, record, plan)
+        names = plan.names(instance, record) if key is not None else ()
+        result = exactly(instance, call, plan, refused=refused) if key is not None else None
+        if result is None:
+            result = self._work_out(instance, call, refused=refused)
         if result.after is None and not (refused and self._refused_outside(instance, record, plan)):
             rule = self._impossible(instance, record, call, refused=refused)
             world.not_checked |= result.open - {rule}
@@ -167,24 +173,14 @@ class Checker:
             world.change(call.links[link], belief, call.links[link].state_line)
         if after is not instance.belief:
             world.change(instance, after, instance.state_line if refused else record.line)
-        if key is not None and isinstance(record.payload, bytes | None):
-            lane.remember(plan, key, before, result, refused=refused)
+        if key is not None and result.plain:
+            if not refused:
+                lane.remember(plan, key, names, before, was, result)
+            elif result.after is before:
+                lane.refuse(plan, key)
         if record.state is not None or record.data is not None:
             self._observe(instance, record)
         self._overdue(instance, record)
-
-    def _result(
-        self, lane: Lane, instance: Instance, call: Call, plan: Plan, key: Key | None, *, refused: bool
-    ) -> Result:
-        """What the event does; remembered for all payloads that differ in what is carried alone."""
-        if key is None:
-            return self._work_out(instance, call, refused=refused)
-        wide = (call.request, refused, key[0], *key[2:])
-        found = lane.results.get(wide)
-        if found is None:
-            found = self._work_out(instance, call, refused=refused)
-            lane.keep(wide, found)
-        return found
 
     def _work_out(self, instance: Instance, call: Call, *, refused: bool) -> Result:
         """Let every candidate take the event: the belief after, the links as narrowed, the rules left open."""

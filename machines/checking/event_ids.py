@@ -7,7 +7,7 @@ import attrs
 
 from ..kernel.errors import BadInput
 from .instance import Instance
-from .lane import parsed
+from .parsed import parsed
 
 __all__ = ["Binding", "EventIds"]
 

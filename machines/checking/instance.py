@@ -6,6 +6,7 @@ from ..kernel.snapshot import Ref
 from ..kernel.table import Table
 from .belief import Belief
 from .calls import Busy
+from .shape import Names
 from .tallies import Tallies
 
 if TYPE_CHECKING:
@@ -20,12 +21,27 @@ FAR = 1 << 40
 class Instance:
     """The checker's view of one instance; small, because a trace may have millions."""
 
-    __slots__ = ("belief", "busy", "debtors", "id", "lane", "links", "state_line", "tallies", "tally_line")
+    __slots__ = (
+        "busy",
+        "debtors",
+        "id",
+        "lane",
+        "links",
+        "looked_at",
+        "names",
+        "shape",
+        "state_line",
+        "tallies",
+        "tally_line",
+    )
 
-    def __init__(self, lane: "Lane", id: str, belief: Belief) -> None:
+    def __init__(self, lane: "Lane", id: str) -> None:
         self.lane = lane
         self.id = id
-        self.belief = belief
+        self.shape = lane.unborn
+        self.names: Names = ()
+        self.looked_at: Belief | None = None
+        """What it may be, as long as that is the last thing that happened; else it is made of shape and names."""
         self.links: tuple[Any, ...] = lane.nowhere
         """Where each link for life points, in the order of `lane.life`: an Instance, None or UNKNOWN."""
         self.tallies: Tallies = lane.zero
@@ -34,6 +50,18 @@ class Instance:
         """Instances whose debt may become overdue when this one changes."""
         self.state_line = 0
         self.tally_line = 0
+
+    @property
+    def belief(self) -> Belief:
+        """What it may be."""
+        if self.looked_at is None:
+            self.looked_at = self.shape.belief(self.names)
+        return self.looked_at
+
+    @belief.setter
+    def belief(self, belief: Belief) -> None:
+        self.shape, self.names = self.lane.shapes.of(belief)
+        self.looked_at = belief
 
     @property
     def ref(self) -> Ref:

@@ -26,7 +26,7 @@ def judge(machines: Mapping[str, type[Machine]], stream: Iterable[Begin | Record
     spoilt: Report | None = None
     try:
         for item in stream:
-            if item.__class__ is Begin:
+            if isinstance(item, Begin):
                 if checker is not None:
                     yield spoilt or checker.finish()
                 checker, spoilt = Checker(machines, item), None

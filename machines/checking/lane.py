@@ -1,6 +1,5 @@
 """All instances of one machine in one trace, and what was worked out about the machine's steps."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,26 +13,17 @@ from ..kernel.table import Table
 from .belief import Belief, Beliefs
 from .calls import Chance
 from .instance import FAR, Instance
-from .key import Key, KeyOf, key_of
+from .key import Key, KeyOf, NamesOf, Read, key_of
+from .parsed import parsed
+from .payload import Split
 from .record import Debt
+from .shape import Names, Shape, Shapes
 from .tallies import Count, tallies_of
 
-__all__ = ["Closure", "Lane", "Plan", "Result", "parsed"]
+__all__ = ["Closure", "Lane", "Plan", "Result"]
 
 _REMEMBERED = 1 << 16
 """Payloads and outcomes remembered of a machine before they are worked out anew: memory does not grow with a trace."""
-
-
-def parsed(text: bytes, what: str) -> Any:
-    """What raw JSON says.
-
-    Raises:
-        BadInput: it is nested or a number is long beyond all measure.
-    """
-    try:
-        return json.loads(text)
-    except (RecursionError, ValueError) as wrong:
-        raise BadInput(f"{what} cannot be read: {wrong}") from None
 
 
 def _silent(table: Table) -> Table:
@@ -60,9 +50,11 @@ class Result:
 
 @attrs.frozen(eq=False)
 class Change:
-    """How an instance moves from one belief to another, and what that changes for those that it counts for."""
+    """How an instance moves from one shape to another, and what that changes for those that it counts for."""
 
-    after: Belief
+    after: Shape
+    names: tuple[int, ...] | None
+    """The names after, each by its place among those that the step could meet; None where they stay as they are."""
     counted: tuple[tuple[int, int, Count], ...]
     """For each tally that moves: the place of the link, the place of the tally, by how much."""
     moves: bool
@@ -79,6 +71,7 @@ class Plan:
     by: bool
     birth: bool
     key: KeyOf
+    names: NamesOf
     accepted: dict[Key, Change] = attrs.field(factory=dict)
     """What follows where the event is accepted and nothing else is to be done."""
     refused: set[Key] = attrs.field(factory=set)
@@ -110,7 +103,8 @@ class Lane:
         self.silent = _silent(machine.table)
         """The machine without its effects: nothing is described while a trace is judged."""
         self.beliefs = Beliefs(machine.table)
-        self.unborn = self.beliefs.unborn
+        self.shapes = Shapes(self.beliefs)
+        self.unborn, _ = self.shapes.of(self.beliefs.unborn)
         self.life = tuple(name for name, link in self.table.links.items() if not link.per_event)
         self.life_names = frozenset(self.life)
         self.targets = tuple((name, self.table.links[name].to.table.name) for name in self.life)
@@ -126,7 +120,6 @@ class Lane:
         )
         """Where each tally that an instance adds to is: place of the link, place of the tally in its owner."""
         self.instances: dict[str, Instance] = {}
-        self.results: dict[Any, Result] = {}
         self.closures: dict[Any, Closure] = {}
         self.until = tuple(
             self.life.index(name)
@@ -138,7 +131,6 @@ class Lane:
         self.plans: dict[str, Plan] = {}
         self.reach: tuple[tuple[str, Mapping[str, Instance]], ...] = ()
         """Each link for life with the instances that it can point to."""
-        self._changes: dict[tuple[Belief, Belief], Change] = {}
         self._requests: dict[Any, Request] = {}
         self._payloads: dict[Any, Request] = {}
 
@@ -162,23 +154,23 @@ class Lane:
             if name in names
         )
         by, tallies, birth = "by" in names, not names.isdisjoint(self.table.tallies), event == "start"
-        reads = tuple((name, lanes[machine].instances, -1 if birth else place) for name, machine, place in links)
-        return Plan(event, links, by, birth, key_of(reads, by=by, tallies=tallies, birth=birth))
+        reads = tuple(
+            Read(name, lanes[machine].instances, -1 if birth else place, bool(lanes[machine].shapes.ids))
+            for name, machine, place in links
+        )
+        split = Split(self.table.events[event].fields)
+        named = bool(self.shapes.ids)
+        return Plan(event, links, by, birth, *key_of(reads, split, named=named, by=by, tallies=tallies, birth=birth))
 
-    def change(self, before: Belief, after: Belief) -> Change:
-        """How an instance moves from one belief to another."""
-        known = self._changes.get((before, after))
-        if known is None:
-            known = self._changes[before, after] = Change(
-                after,
-                tuple(
-                    (place, index, (now[0] - was[0], now[1] - was[1], after.shaded and now[0] != now[1]))
-                    for (place, index), was, now in zip(self.counted, before.counts, after.counts, strict=True)
-                    if was != now
-                ),
-                before.cells != after.cells,
-            )
-        return known
+    def counts(self, before: Belief, after: Belief) -> tuple[tuple[int, int, Count], ...]:
+        """How the tallies of the owners move with a belief: place of the link, place of the tally, by how much."""
+        if before.counts is after.counts:
+            return ()
+        return tuple(
+            (place, index, (now[0] - was[0], now[1] - was[1], after.shaded and now[0] != now[1]))
+            for (place, index), was, now in zip(self.counted, before.counts, after.counts, strict=True)
+            if was != now
+        )
 
     def plan(self, event: str) -> Plan:
         """What an event depends on.
@@ -221,27 +213,41 @@ class Lane:
             self._payloads[raw] = request
         return request
 
-    def keep(self, key: Any, result: Result) -> None:
-        """Remember what was worked out."""
-        _bound(self.results)
-        self.results[key] = result
+    def remember(self, plan: Plan, key: Key, names: Names, before: Belief, was: Names, result: Result) -> None:
+        """Keep what an accepted event does, where nothing is to be done but to change the belief.
 
-    def remember(self, plan: Plan, key: Key, before: Belief, result: Result, *, refused: bool) -> None:
-        """Keep what an event does, where nothing is to be done but to change the belief."""
-        if not result.plain or (refused and result.after is not before):
-            return
+        Args:
+            plan: of the event.
+            key: of the instance and the record.
+            names: all that the step could meet.
+            before: the belief before.
+            was: its names, as the instance had them.
+            result: what was worked out.
+        """
         assert result.after is not None
-        if refused:
-            _bound(plan.refused)
-            plan.refused.add(key)
-        else:
-            _bound(plan.accepted)
-            plan.accepted[key] = self.change(before, result.after)
+        after, now = self.shapes.of(result.after)
+        if not set(now) <= set(names):
+            return  # an id of which the key does not tell where it comes from
+        places = None if now == was else tuple(names.index(name) for name in now)
+        _bound(plan.accepted)
+        moves = before.cells != result.after.cells
+        plan.accepted[key] = Change(after, places, self.counts(before, result.after), moves)
+
+    def refuse(self, plan: Plan, key: Key) -> None:
+        """Keep that an event is refused, and nothing changes."""
+        _bound(plan.refused)
+        plan.refused.add(key)
+
+    def follow(self, key: Any, closure: Closure) -> Closure:
+        """Remember where open calls can lead."""
+        _bound(self.closures)
+        self.closures[key] = closure
+        return closure
 
     def debts(self) -> Iterator[Debt]:
         """What is owed at the end: every state that an instance may be in owes something."""
         for instance in self.instances.values():
-            belief = instance.belief
-            if belief.candidates and belief.owing:
+            if instance.shape.owing:
+                belief = instance.belief
                 owe = self.table.owes[str(belief.cells[0].state.id)]
                 yield Debt(self.table.name, instance.id, belief.states(), owe.rule, instance.state_line)

@@ -20,7 +20,7 @@ from .calls import Chance
 from .dark import Known, Touched, forget
 from .toomany import TooMany
 
-__all__ = ["Possible", "chance_of", "nearest", "outcomes", "rules_of", "said_of"]
+__all__ = ["Possible", "chance_of", "nearest", "outcomes", "rules_of", "said_of", "watched"]
 
 
 @attrs.define
@@ -201,25 +201,30 @@ def _decide(table: Table, cell: Cell, case: Case, needed: frozenset[str]) -> _Ou
     for decision in decided:
         if isinstance(decision, Refused):
             made.refused.append(decision)
-        elif (broken := _watched(table, cell, case.request, decision, made)) is not None:
-            made.refused.append(broken)
+            continue
+        memory = watched(table, cell, case.request, decision)
+        if isinstance(memory, Refused):
+            made.refused.append(memory)
+            continue
+        made.unasked |= {
+            watch.rule.name for watch, knows in zip(table.monitors, memory, strict=True) if knows is UNKNOWN
+        }
+        made.taken.append((decision, memory))
     return made
 
 
-def _watched(table: Table, cell: Cell, request: Request, decision: Accepted, made: _Outcome) -> Refused | None:
-    """Show a step to the monitors; one that cannot follow it knows nothing any more."""
+def watched(table: Table, cell: Cell, request: Request, decision: Accepted) -> tuple[Any, ...] | Refused:
+    """What the monitors know after a step, UNKNOWN for one that cannot follow it; or the refusal of one."""
     memory: list[Any] = []
     for watch, knows in zip(table.monitors, cell.memory, strict=True):
         if knows is UNKNOWN or decision.after.data is UNKNOWN:
-            made.unasked.add(watch.rule.name)
             memory.append(UNKNOWN)
             continue
         memory.append(watch.advance(knows, request.name, decision.before, decision.after))
         if watch.bad(memory[-1]):
             why = f"{request.name} is refused: {watch.rule.why}"
             return Refused(decision.ref, watch.rule.name, why, (), table.takes(cell.state))
-    made.taken.append((decision, tuple(memory)))
-    return None
+    return tuple(memory)
 
 
 def _needed(table: Table, cell: Cell, event: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from .ask import Ask, Counts
 from .belief import Belief, Candidate, Cell
 from .calls import Call
 from .instance import FAR, Instance
-from .lane import Change, Closure, Lane, Plan
+from .lane import Closure, Lane, Plan
 from .possible import Possible, chance_of, outcomes
 from .record import Begin, Recorded
 from .tallies import Count, tallies_of
@@ -54,7 +54,7 @@ class World:
 
     def meet(self, lane: Lane, record: Recorded) -> Instance:
         """An instance at its first record: unborn, or somewhere in its life when this is a slice or it is adopted."""
-        instance = lane.instances[record.id] = Instance(lane, record.id, lane.unborn)
+        instance = lane.instances[record.id] = Instance(lane, record.id)
         if self.complete and not record.adopted:
             return instance
         if record.adopted:
@@ -73,7 +73,7 @@ class World:
         lane = self.lanes[machine]
         found = lane.instances.get(id)
         if found is None:
-            found = lane.instances[id] = Instance(lane, id, lane.unborn)
+            found = lane.instances[id] = Instance(lane, id)
             if not self.complete:
                 self._slice(found, lane.beliefs.anything)
         return found
@@ -106,7 +106,7 @@ class World:
     def born(self, instance: Instance, record: Recorded) -> None:
         """Point the links for life of an instance that is born."""
         given, lane, links = record.links or _NONE, instance.lane, []
-        if len(given) == len(lane.reach) and self.complete and not instance.busy and instance.belief is lane.unborn:
+        if len(given) == len(lane.reach) and self.complete and not instance.busy and instance.shape is lane.unborn:
             for name, instances in lane.reach:
                 id = given.get(name)
                 target = None if id is None else instances.get(id)
@@ -223,11 +223,17 @@ class World:
         if instance.busy is not None:
             for watcher in tuple(instance.busy.watchers):
                 self.settle(watcher)
-        self.apply(instance, instance.lane.change(instance.belief, belief), line)
+        before = instance.belief
+        self.recount(instance, instance.lane.counts(before, belief), line)
+        if before.cells != belief.cells:
+            instance.state_line = line
+        instance.belief = belief
+        if instance.busy is not None:
+            self.moves += 1
 
-    def apply(self, instance: Instance, change: Change, line: int) -> None:
-        """Do what a change is worked out to be."""
-        for place, index, count in change.counted:
+    def recount(self, instance: Instance, counted: tuple[tuple[int, int, Count], ...], line: int) -> None:
+        """Move the tallies of the owners by what an instance adds to them."""
+        for place, index, count in counted:
             owner = instance.links[place]
             if owner.__class__ is Instance:
                 owner.tally_line = line
@@ -235,11 +241,6 @@ class World:
                     owner.tallies = owner.tallies.moved(index, count)
                     continue
             self._count(instance, instance.lane.target_lanes[place], owner, index, count)
-        if change.moves:
-            instance.state_line = line
-        instance.belief = change.after
-        if instance.busy is not None:
-            self.moves += 1
 
     def forget(self, instance: Instance) -> None:
         """Follow an instance no longer; from now on it may or may not count for its owners."""
@@ -322,7 +323,6 @@ class World:
 
     def _closure(self, instance: Instance, kinds: Mapping[int, Call]) -> Belief:
         """Every candidate that open calls can lead to."""
-        memo = instance.lane.closures
         seen: list[Any] = [instance.belief, self._tallies(instance)]
         for call in kinds.values():
             for name, _, _ in instance.lane.plans[call.request.name].links:
@@ -333,9 +333,7 @@ class World:
                 else:
                     seen.append(target)
         key = (*seen, *((kind, *call.content(), call.invoked) for kind, call in kinds.items()))
-        found = memo.get(key)
-        if found is None:
-            found = memo[key] = self._follow(instance, kinds)
+        found = instance.lane.closures.get(key) or instance.lane.follow(key, self._follow(instance, kinds))
         for kind, chance in found.chances.items():
             kinds[kind].chance |= chance
         self.not_checked |= found.unasked
