@@ -20,6 +20,7 @@ from ..machines.kernel import (
     Event,
     Link,
     Machine,
+    Seen,
     State,
     Table,
     Tally,
@@ -129,6 +130,10 @@ def needs_weather(weather: bool) -> bool:
 @step_invariant("always-green", "it is always green")
 def needs_data(data: Data) -> bool:
     return data.flag
+
+
+def frame_shut(frame: Seen[Any]) -> bool:
+    return frame.state == Frame.shut
 
 
 def always() -> bool:
@@ -250,6 +255,11 @@ def owing(lamp: Lamp, state: State) -> None:
     lamp.set(owes={state: owe("lamp-goes-out", "a lamp goes out")})
 
 
+def owing_for_one_event(lamp: Lamp) -> None:
+    lamp.set(frame=Link(Frame, per_event=True))
+    lamp.set(owes={lamp.on: owe("lamp-goes-out", "a lamp goes out", until=frame_shut)})
+
+
 def ruling(lamp: Lamp, *rules: Any) -> None:
     lamp.set(rules=list(rules))
 
@@ -347,6 +357,7 @@ WRONG: dict[str, tuple[Callable[[Lamp], object], str, str]] = {
     "an invariant without rule": (lambda lamp: lamp.set(invariants=[always]), "invariant always", "decorate it"),
     "a debt of a final state": (lambda lamp: owing(lamp, lamp.off), "off owes lamp-goes-out", "only a live state"),
     "a debt before birth": (lambda lamp: owing(lamp, lamp.absent), "absent owes lamp-goes-out", "only a live state"),
+    "a debt until what one event shows": (owing_for_one_event, "frame_shut asks for frame", "known: data"),
     "an effect that is not listed": (unlisted_effect, "its effect signal", "list effect(signal, done=...)"),
     "an effect that is answered in part": (unanswered, "effect signal", "failed= and unknown="),
     "a volatile machine that loses no owner": (

@@ -30,6 +30,7 @@ from ..machines.kernel import (
     step,
 )
 from ..machines.kernel.step import fault, known_names
+from .box import Box, Watch
 from .generate.values import draw_case
 from .lever import Bell, Frame, FrameData, Lever, LeverData, Way, move, ring
 from .staff import Staff, StaffData
@@ -270,6 +271,26 @@ def test_a_step_that_would_make_a_debt_unpayable_is_refused(box: Signalbox) -> N
     assert len(box.store.journal) == rows
     box.kernel.fire(staff, Staff.give(hand="amy"))
     assert box.kernel.fire(box.frame, Frame.close()).accepted
+
+
+def test_a_debt_that_reads_what_is_missing_is_asked_at_its_birth(box: Signalbox) -> None:
+    """Until then it cannot be said to be too late; the step that would make it so is refused, whichever comes last."""
+    watch = box.kernel.start(Watch, id="w", box=Box.ref("x"), bell=Bell.ref("late"))
+    assert box.kernel.start(Box, id="x").accepted
+    assert box.kernel.fire(Box.ref("x"), Box.air()).accepted
+    assert box.kernel.fire(Box.ref("x"), Box.close()).accepted  # without a bell no watch is over
+    bell = box.kernel.start(Bell, id="late")
+    refused(box.kernel.fire(bell, Bell.strike()), "watch-ended-in-time")
+    assert box.kernel.fire(watch, Watch.sign_off()).accepted
+    assert box.kernel.fire(bell, Bell.strike()).accepted
+
+
+def test_an_effect_that_must_be_shown_a_missing_link_refuses_its_step(box: Signalbox) -> None:
+    watch = box.kernel.start(Watch, id="w", box=Box.ref("x"), bell=Bell.ref("late"))
+    no = refused(box.kernel.fire(watch, Watch.sign_off()), "link-present")
+    assert "report needs bell, which is not known" in no.message
+    box.kernel.start(Bell, id="late")
+    assert accepted(box.kernel.fire(watch, Watch.sign_off())).effects[0].payload == "silent"
 
 
 # --- several at once --------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ..adapters.stores.sqlite import SQLiteStore
 from ..machines.kernel import Accepted, Effect, Kernel, Machine, MemoryStore, Refused, Snapshot, State
 from ..machines.kernel.step import absent
 from ..machines.kernel.store import Entry, Store
+from .box import Box, Watch
 from .lever import Bell, Frame, Lever, LeverData, Way, move, ring
 
 PULL = Lever.pull(force=3, way="left", note="gently")
@@ -215,6 +216,23 @@ def test_a_tally_counts_dependents_in_the_named_states(kernel: Kernel) -> None:
     kernel.fire(Lever.ref("l2"), Lever.stuck())
     counts.append(pulled())
     assert counts == [0, 1, 2, 2, 1, 0]
+
+
+def test_those_who_come_before_their_owner_count_for_its_birth(kernel: Kernel) -> None:
+    box = Box.ref("x")
+    assert isinstance(kernel.start(Box, id="x"), Refused)
+    for id in ("w1", "w2"):
+        kernel.start(Watch, id=id, box=box, bell=Bell.ref("b"))
+    born = kernel.start(Box, id="x")
+    assert isinstance(born, Accepted)
+    found = kernel.get(box)
+    assert found is not None and found.tallies == born.before.tallies == born.after.tallies == {"watching": 2}
+
+
+def test_what_is_adopted_has_been_counted_for_before(kernel: Kernel) -> None:
+    kernel.start(Watch, id="w", box=Box.ref("x"), bell=Bell.ref("b"))
+    adopted = kernel.adopt(Box.ref("x"), Box.open, None, why="it stood there")
+    assert isinstance(adopted, Accepted) and adopted.after.tallies == {"watching": 1}
 
 
 def test_dependents_come_in_order_of_birth(kernel: Kernel, store: Store) -> None:

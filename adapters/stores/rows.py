@@ -1,6 +1,5 @@
 """Instances of one machine as rows: how a snapshot is written, and how it comes back."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from ...machines.kernel import BadInput, Machine, Ref, Snapshot, State
@@ -31,11 +30,6 @@ class Rows:
         self.table = table
         self.path = path
         self.hash = table.hash
-        self.counts = tuple(
-            (link.name, tally.name, frozenset(str(state.id) for state in states))
-            for link in table.links.values()
-            for tally, states in link.counts.items()
-        )
         self._remembers = all(field.decides for field in table.data_fields)  # what is carried is no part of equality
         self._data: dict[str, Any] = {}
         self._texts: dict[Any, str] = {}
@@ -78,10 +72,11 @@ class Rows:
         state, version, data, links, table_hash, _, tallies = row
         if table_hash != self.hash:
             raise StoreError(other_definition(self.path, self.table, table_hash))
-        counted: Mapping[str, int] = {}
-        if self.table.tallies:
-            counted = {**dict.fromkeys(self.table.tallies, 0), **texts.read(tallies)}
+        counted = self.read_tallies(tallies) if self.table.tallies else {}
         return Snapshot(ref, self.state(state), version, self.read_data(data), texts.read_links(links), counted)
+
+    def read_tallies(self, text: str) -> dict[str, int]:
+        return {**dict.fromkeys(self.table.tallies, 0), **texts.read(text)}
 
     def state(self, name: str) -> State:
         """The state by name; one that the machine does not have is handed on, for the kernel to refuse."""

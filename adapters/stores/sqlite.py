@@ -5,13 +5,13 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal
 
 from ...machines.kernel import Accepted, BadInput, Ref, Refused, Snapshot
 from ...machines.kernel.step import absent
-from ...machines.kernel.store import Entry, Pending
+from ...machines.kernel.store import Entry, Pending, counts
 from ...machines.kernel.table import Table
 from . import texts
 from .connections import Connections
@@ -31,6 +31,7 @@ _COUNTED = """
     SELECT state, version, data, links, table_hash, seq,
         (SELECT json_group_object(name, n) FROM tally WHERE owner_machine = machine AND owner_id = id)
     FROM instance WHERE machine = ? AND id = ?"""
+_TALLIES = "SELECT json_group_object(name, n) FROM tally WHERE owner_machine = ? AND owner_id = ?"
 _RECORDED = """
     SELECT j.seq, j.machine, j.id, j.event, j.payload, j."by", j.links, j.state, j.version, j.data, j.table_hash,
         p.state, p.data
@@ -204,6 +205,12 @@ class _Transaction:
         self.seen[ref] = seq, links
         return self.store.rows(table).snapshot(ref, row)
 
+    def tallies(self, table: Table, ref: Ref) -> Mapping[str, int]:
+        if not table.tallies:
+            return {}
+        (text,) = self.connection.execute(_TALLIES, (ref.machine, ref.id)).fetchone()
+        return self.store.rows(table).read_tallies(text)
+
     def recorded(self, event_id: str) -> Entry | None:
         at("read")
         row = self.connection.execute(_RECORDED, (event_id,)).fetchone()
@@ -261,11 +268,8 @@ class _Transaction:
         for name, owner in after.links.items():
             if name not in before.links:
                 execute(_LINK, (machine, id, name, owner.machine, owner.id, seq))
-        for link, tally, states in rows.counts:
-            counted = after.links.get(link)
-            change = (after.state.id in states) - (before.state.id in states and link in before.links)
-            if counted is not None and change:
-                execute(_TALLY, (counted.machine, counted.id, tally, change))
+        for owner, tally, change in counts(table, entry.decision):
+            execute(_TALLY, (owner.machine, owner.id, tally, change))
         put(self.connection, seq, ref, entry.decision.effects)
 
     def rollback(self) -> None:

@@ -71,11 +71,8 @@ class _Compiler:
         for guard in [guard for ways in moves.values() for way in ways for guard in way.guards]:
             assert guard.rule is not None
             rules.setdefault(guard.rule.name, guard.rule.why)
-        until = {
-            state.id: self._bound(debt.until, {"data", *self.links}, "until")
-            for state, debt in cls.owes.items()
-            if debt.until
-        }
+        lasting = {"data", *(name for name, link in self.links.items() if not link.per_event)}
+        until = {state.id: self._bound(debt.until, lasting, "until") for state, debt in cls.owes.items() if debt.until}
         invariants = tuple(self._bound(check, {"state", "data"}, "invariant", ruled=True) for check in cls.invariants)
         steps = tuple(
             self._bound(check, {"before", "after"}, "step invariant", ruled=True) for check in cls.step_invariants

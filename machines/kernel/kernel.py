@@ -13,7 +13,7 @@ from .links import Link, Seen, State
 from .machine import Event, Machine
 from .payloads import digest
 from .snapshot import Accepted, Decision, Effect, Ref, Refused, Request, Snapshot
-from .step import absent, step
+from .step import absent, missing, step
 from .store import Entry, Store, Transaction
 from .table import Table
 from .waiting import Waited, wait
@@ -134,10 +134,9 @@ class Kernel:
         with self.store.transaction() as work:
             if work.read(table, ref) is not None:
                 return Refused(ref, "adopt-once", f"{ref} is known already, and what is known is not adopted again")
-            before = absent(table, ref)
-            decision = Accepted(
-                ref, before, Snapshot(ref, state, 1, data, kept, before.tallies), f"absent adopt {state.id}"
-            )
+            before = absent(table, ref, work.tallies(table, ref))
+            after = Snapshot(ref, state, 1, data, kept, before.tallies)
+            decision = Accepted(ref, before, after, f"absent adopt {state.id}")
             work.append(Entry(decision, "adopt", data, None, None, kept, table, adopted=why))
         return decision
 
@@ -194,7 +193,7 @@ class Kernel:
                 "event-id-bound",
                 f"event id {event_id} is bound to another event: {recorded.event} of {recorded.decision.ref}",
             )
-        snapshot = work.read(table, ref) or absent(table, ref)
+        snapshot = work.read(table, ref) or absent(table, ref, work.tallies(table, ref))
         if snapshot.state.id not in table.states:
             return Refused(ref, "unknown-state", f"{ref} is in {snapshot.state.id}, which {table.name} does not have")
         life = {**snapshot.links, **request.links}
@@ -223,7 +222,10 @@ class Kernel:
         return decision
 
     def _overdue(self, work: Transaction, changed: Table, request: Request, ref: Ref) -> Refused | None:
-        """The refusal of a step after which another instance could no longer pay what it owes."""
+        """The refusal of a step after which another instance could no longer pay what it owes.
+
+        Where a link points to nothing yet, that cannot be said: it is asked again of the birth of what is missing.
+        """
         for machine in changed.machine.debtors:
             table = self._learn(machine)
             for debtor in work.dependents(ref, table):
@@ -232,7 +234,8 @@ class Kernel:
                 if snapshot is None or until is None:
                     continue
                 seen = {name: self._see(work, table.links[name], target) for name, target in snapshot.links.items()}
-                if until({**dict.fromkeys(table.links), **seen, "data": snapshot.data}) is True:
+                known = {**dict.fromkeys(table.links), **seen, "data": snapshot.data}
+                if missing(table, until, known) is None and until(known) is True:
                     owed = table.owes[str(snapshot.state.id)].rule
                     why = f"{debtor} still is {snapshot.state.id}, and {table.rules[owed]}"
                     return Refused(ref, owed, f"{request.name} is refused: {why}")

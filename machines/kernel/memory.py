@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from .snapshot import Ref, Refused, Snapshot
-from .store import Entry, Pending
+from .store import Entry, Pending, counts
 from .table import Table
 
 __all__ = ["MemoryStore"]
@@ -94,7 +94,10 @@ class _Transaction:
         found = self.written.get(ref) or self.store.snapshots.get(ref)
         if found is None or not table.tallies:
             return found
-        return attrs.evolve(found, tallies={name: self._count((ref, name)) for name in table.tallies})
+        return attrs.evolve(found, tallies=self.tallies(table, ref))
+
+    def tallies(self, table: Table, ref: Ref) -> dict[str, int]:
+        return {name: self._count((ref, name)) for name in table.tallies}
 
     def _count(self, key: tuple[Ref, str]) -> int:
         return self.counted.get(key, self.store.tallies.get(key, 0))
@@ -111,15 +114,10 @@ class _Transaction:
         return tuple(ref for ref in known if ref.machine == table.name)
 
     def append(self, entry: Entry) -> None:
-        before, after = entry.decision.before, entry.decision.after
         self.entries.append(entry)
-        self.written[after.ref] = after
-        for link in entry.table.links.values():
-            owner = after.links.get(link.name)
-            for tally, states in link.counts.items() if owner else ():
-                change = (after.state in states) - (before.state in states and link.name in before.links)
-                if change and owner:
-                    self.counted[owner, tally.name] = self._count((owner, tally.name)) + change
+        self.written[entry.decision.ref] = entry.decision.after
+        for owner, tally, change in counts(entry.table, entry.decision):
+            self.counted[owner, tally] = self._count((owner, tally)) + change
 
     def rollback(self) -> None:
         self.entries.clear()

@@ -8,7 +8,7 @@ OWN_RULES: Mapping[str, str] = {
     "adopt-once": "what the kernel knows already is not adopted again",
     "all-or-none": "of several steps in one transaction none happens when one is refused",
     "event-id-bound": "an event id belongs to one event of one instance, with one payload",
-    "link-present": "a guard that must read a linked instance says no when there is none",
+    "link-present": "what must read a linked instance says no when there is none",
     "payload-known": "the kernel decides upon no value that is not known",
     "refused-without-cause": "a trace says that an event was refused, and the machine would have taken it",
     "state-contradicted": "a trace says of a state or of data what cannot be",

@@ -190,7 +190,8 @@ def owe(rule: str, why: str | None = None, *, until: Callable[..., bool] | None 
     Args:
         rule: the rule that an unpaid debt breaks.
         why: one sentence.
-        until: a pure predicate over `data` and links; once true, the debt can no longer be paid.
+        until: a pure predicate over `data` and links for life; once true, the debt can no longer be paid. It is asked
+            of each step of an instance that it reads: the kernel refuses one after which a debt stays unpaid.
     """
     return Owe(rule, why, until)
 

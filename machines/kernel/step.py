@@ -8,14 +8,14 @@ from .links import Seen
 from .snapshot import Accepted, Decision, Effect, Failed, Ref, Refused, Request, Snapshot
 from .table import Bound, Table, Transition
 
-__all__ = ["absent", "fault", "known_names", "step", "take"]
+__all__ = ["absent", "fault", "known_names", "missing", "step", "take"]
 
 _NO_LINKS: Mapping[str, Seen[Any] | None] = {}
 
 
-def absent(table: Table, ref: Ref, links: Mapping[str, Ref] | None = None) -> Snapshot[Any]:
-    """The snapshot of an instance that is not born yet."""
-    return Snapshot(ref, table.absent, 0, None, links or {}, dict.fromkeys(table.tallies, 0))
+def absent(table: Table, ref: Ref, tallies: Mapping[str, int] | None = None) -> Snapshot[Any]:
+    """The snapshot of an instance that is not born yet; whoever links to it may count already."""
+    return Snapshot(ref, table.absent, 0, None, {}, tallies or dict.fromkeys(table.tallies, 0))
 
 
 def step(
@@ -65,11 +65,19 @@ def known_names(
     return known
 
 
+def missing(table: Table, function: Bound, known: Mapping[str, Any]) -> str | None:
+    """The link that a function must be shown and that points to nothing that exists: then nobody may ask it."""
+    for name in function.names:
+        if name in table.links and known[name] is None and not table.links[name].optional:
+            return name
+    return None
+
+
 def fault(table: Table, guard: Bound, known: Mapping[str, Any]) -> Failed | None:
     """Why a guard says no; None when it says yes. What cannot be known or worked out never counts as yes."""
-    for name in guard.names:
-        if known[name] is None and name in table.links and not table.links[name].optional:
-            return Failed(guard.name, "link-present", f"its link {name} points to nothing that exists", {name: None})
+    name = missing(table, guard, known)
+    if name is not None:
+        return Failed(guard.name, "link-present", f"its link {name} points to nothing that exists", {name: None})
     assert guard.rule is not None
     saw = {name: known[name] for name in guard.names}
     if any(value is UNKNOWN for value in saw.values()):
@@ -81,16 +89,10 @@ def fault(table: Table, guard: Bound, known: Mapping[str, Any]) -> Failed | None
 
 def take(table: Table, snapshot: Snapshot[Any], request: Request, way: Transition, known: dict[str, Any]) -> Decision:
     """Follow a transition whose guards are true; still refused when its result would break an invariant or a range."""
-    data = snapshot.data
-    if way.update:
-        for name in way.update.names:
-            if known[name] is UNKNOWN or (
-                known[name] is None and name in table.links and not table.links[name].optional
-            ):
-                return _refused(
-                    table, snapshot, request, "link-present", f"{way.update.name} needs {name}, which is not known"
-                )
-        data = way.update(known)
+    for asked in (way.update, *way.effects):
+        if asked and (name := missing(table, asked, known) or _unknown(asked, known)):
+            return _refused(table, snapshot, request, "link-present", f"{asked.name} needs {name}, which is not known")
+    data = way.update(known) if way.update else snapshot.data
     for field in table.data_fields:
         value = getattr(data, field.name)
         if field.kind == "int" and value is not None and not field.values[0] <= value <= field.values[1]:
@@ -114,6 +116,10 @@ def take(table: Table, snapshot: Snapshot[Any], request: Request, way: Transitio
             for number, made in enumerate(way.effects)
         )
     return Accepted(snapshot.ref, snapshot, after, str(way), effects)
+
+
+def _unknown(function: Bound, known: Mapping[str, Any]) -> str | None:
+    return next((name for name in function.names if known.get(name) is UNKNOWN), None)
 
 
 def _broken(table: Table, snapshot: Snapshot[Any], request: Request, check: Bound) -> Refused:

@@ -1,6 +1,6 @@
 """What a kernel asks of a store: one serializable transaction at a time over snapshots, journal and outbox."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -9,7 +9,7 @@ import attrs
 from .snapshot import Accepted, Effect, Ref, Refused, Snapshot
 from .table import Table
 
-__all__ = ["Entry", "Pending", "Store", "Transaction"]
+__all__ = ["Entry", "Pending", "Store", "Transaction", "counts"]
 
 
 @attrs.frozen
@@ -28,6 +28,16 @@ class Entry:
     """Why a live instance was taken over in this state, when it was."""
 
 
+def counts(table: Table, decision: Accepted) -> Iterator[tuple[Ref, str, int]]:
+    """How a step moves the tallies of those that it links to, born or not: owner, tally, by how much."""
+    before, after = decision.before, decision.after
+    for link, tally, states in table.counting:
+        owner = after.links.get(link)
+        change = (after.state.id in states) - (before.state.id in states and link in before.links)
+        if owner is not None and change:
+            yield owner, tally, change
+
+
 @attrs.frozen
 class Pending:
     """An effect in the outbox, waiting for its handler."""
@@ -42,6 +52,9 @@ class Transaction(Protocol):
 
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         """The instance with its links and tallies; None when it is not born."""
+
+    def tallies(self, table: Table, ref: Ref) -> Mapping[str, int]:
+        """How many count for an instance, born or not."""
 
     def recorded(self, event_id: str) -> Entry | None:
         """The accepted step that this event id is bound to."""

@@ -109,6 +109,12 @@ class Table:
     """The name of a variant; empty for the machine itself."""
     why: str = ""
     """Why it varies."""
+    counting: tuple[tuple[str, str, frozenset[str]], ...] = attrs.field(init=False)
+    """As `counted`, states by name."""
+
+    @counting.default
+    def _counting(self) -> tuple[tuple[str, str, frozenset[str]], ...]:
+        return tuple((link, tally, frozenset(str(at.id) for at in states)) for link, tally, states in self.counted)
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
