@@ -406,6 +406,19 @@ def test_observing_blocks_nothing_and_says_what_would_be_refused() -> None:
     refused(kernel.start(Frame, id="f", box="west"), "frame-opened-once")
 
 
+def test_observing_blocks_no_event_id_and_no_unknown_value_either() -> None:
+    kernel = Kernel(store := MemoryStore(), mode={Frame: "observe", Lever: "observe"})
+    frame = kernel.start(Frame, id="f", box="west")
+    lever = kernel.start(Lever, id="l", frame=frame, number="l", ways=[])
+    kernel.fire(lever, Lever.pull(**PULL), event_id="e")
+    rows = len(store.journal)
+    bound = accepted(kernel.fire(frame, Frame.close(), event_id="e"))
+    unknown = accepted(kernel.fire(lever, Lever.arrived(by_itself=UNKNOWN)))
+    rules = [decision.would_refuse.rule for decision in (bound, unknown) if decision.would_refuse]
+    assert rules == ["event-id-bound", "payload-known"]
+    assert (bound.before, unknown.before, len(store.journal)) == (bound.after, unknown.after, rows)
+
+
 def test_adopting_takes_a_live_instance_once_and_says_so(box: Signalbox) -> None:
     data = LeverData("l", frozenset({"left"}), "amy", 40, Way.LEFT)
     state = Lever.table.states["pulled"]

@@ -16,6 +16,7 @@ from ..machines.kernel.step import absent
 from ..machines.kernel.store import Entry, Store
 from .box import Box, Watch
 from .lever import Bell, Frame, Lever, LeverData, Way, move, ring
+from .staff import Staff
 
 PULL = Lever.pull(force=3, way="left", note="gently")
 
@@ -276,6 +277,20 @@ def test_in_observe_mode_a_refusal_is_answered_and_changes_nothing(store: Store)
     again = kernel.start(Frame, id="f", box="b")
     assert again.accepted and again.would_refuse is not None and again.would_refuse.rule == "frame-opened-once"
     assert (state(kernel, frame), journalled(store)) == ("open", before)
+
+
+def test_what_another_ones_debt_would_refuse_is_journalled_so_where_it_is_only_observed(store: Store) -> None:
+    kernel = Kernel(store, mode={Frame: "observe"})
+    frame = kernel.start(Frame, id="f", box="b").ref
+    staff = kernel.start(Staff, id="s", line=frame)
+    kernel.fire(staff, Staff.take(hand="amy"))
+    closed = kernel.fire(frame, Frame.close(), event_id="e1")
+    assert isinstance(closed, Accepted) and closed.would_refuse is not None
+    assert (state(kernel, frame), closed.would_refuse.rule) == ("shut", "staff-hung-before-shut")
+    assert kernel.fire(frame, Frame.close(), event_id="e1") == closed
+    with store.transaction() as work:
+        entry = work.recorded("e1")
+    assert entry is not None and entry.decision.would_refuse == closed.would_refuse
 
 
 def test_an_exception_undoes_the_transaction(kernel: Kernel, store: Store) -> None:

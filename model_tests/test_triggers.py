@@ -207,7 +207,9 @@ def test_nothing_is_deleted(file: File) -> None:
     assert file.refusal(("DELETE FROM journal", ())) == "a journal row is never deleted"
 
 
-COLUMNS = "seq machine id event payload by event_id links state version data prev adopted table_hash ts".split()
+COLUMNS = (
+    "seq machine id event payload by event_id links state version data prev adopted would_refuse table_hash ts".split()
+)
 
 
 @pytest.mark.parametrize("column", COLUMNS)

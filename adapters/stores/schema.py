@@ -28,7 +28,8 @@ _TABLES: Mapping[str, tuple[Mapping[str, type], str | tuple[str, ...]]] = {
     "tally": (dict(owner_machine=str, owner_id=str, name=str, n=int), ("owner_machine", "owner_id", "name")),
     "journal": (
         dict(seq=int, machine=str, id=str, event=str, payload=_JSON, by=_JSON, event_id=str, links=_JSON)
-        | dict(state=str, version=int, data=_JSON, prev=int, adopted=str, table_hash=str, ts=float),
+        | dict(state=str, version=int, data=_JSON, prev=int, adopted=str, would_refuse=_JSON, table_hash=str)
+        | dict(ts=float),
         "seq",
     ),
     "outbox": (
@@ -38,9 +39,10 @@ _TABLES: Mapping[str, tuple[Mapping[str, type], str | tuple[str, ...]]] = {
     "audit": (dict(seq=int, machine=str, id=str, event=str, rule=str, message=str, ts=float), "seq"),
 }
 """Columns and primary key. `journal.seq` numbers all steps; `prev` is the step before of the same instance,
-`instance.seq` its last one, `link.seq` the one that gave the link, `outbox.seq` the one that described the effect."""
+`would_refuse` the rule and message of what would have refused it where a machine is only observed, `instance.seq` its
+last one, `link.seq` the one that gave the link, `outbox.seq` the one that described the effect."""
 
-_NULLABLE = {"by", "event_id", "prev", "adopted", "taken_by", "answered"}
+_NULLABLE = {"by", "event_id", "prev", "adopted", "would_refuse", "taken_by", "answered"}
 
 _INDEXES = (
     "CREATE INDEX link_owner ON link (owner_machine, owner_id, machine, seq)",

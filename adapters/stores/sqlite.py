@@ -34,13 +34,14 @@ _COUNTED = """
 _TALLIES = "SELECT json_group_object(name, n) FROM tally WHERE owner_machine = ? AND owner_id = ?"
 _RECORDED = """
     SELECT j.seq, j.machine, j.id, j.event, j.payload, j."by", j.links, j.state, j.version, j.data, j.table_hash,
-        p.state, p.data
+        j.would_refuse, p.state, p.data
     FROM journal j LEFT JOIN journal p ON p.seq = j.prev WHERE j.event_id = ?"""
 _GIVEN = "SELECT name, owner_machine, owner_id, seq FROM link WHERE machine = ? AND id = ? AND seq <= ?"
 _JOURNAL = """
     INSERT INTO journal
-        (machine, id, event, payload, "by", event_id, links, state, version, data, prev, adopted, table_hash, ts, seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM journal))"""
+        (machine, id, event, payload, "by", event_id, links, state, version, data, prev, adopted, would_refuse,
+        table_hash, ts, seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM journal))"""
 _BIRTH = """
     INSERT INTO instance (state, version, data, links, seq, machine, id, table_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _STEP = """
@@ -216,7 +217,7 @@ class _Transaction:
         row = self.connection.execute(_RECORDED, (event_id,)).fetchone()
         if row is None:
             return None
-        seq, machine, id, event, payload, by, links, state, version, data, table_hash, source, earlier = row
+        seq, machine, id, event, payload, by, links, state, version, data, table_hash, no, source, earlier = row
         table = defined(machine, table_hash)
         if table is None:
             raise StoreError(
@@ -232,7 +233,8 @@ class _Transaction:
         life = {name: Ref(*owner) for name, *owner, _ in owners}
         after = Snapshot(ref, rows.state(state), version, rows.read_data(data), life)
         effects = described(self.connection, seq, ref)
-        decision = Accepted(ref, before, after, f"{before.state.id} {event} {state}", effects)
+        refused = texts.read_refused(ref, no)
+        decision = Accepted(ref, before, after, f"{before.state.id} {event} {state}", effects, refused)
         principal = None if by is None else texts.read(by)
         request = rows.read_payload(event, payload)
         return Entry(decision, event, request, principal, event_id, texts.read_links(links), table)
@@ -256,7 +258,8 @@ class _Transaction:
         data, payload = rows.write_data(after.data), rows.write_payload(entry.event, entry.payload)
         by = texts.write_principal(entry.by, f"{entry.event} of {ref}")
         asked = (machine, id, entry.event, payload, by, entry.event_id, texts.write_links(entry.links))
-        decided = (state, version, data, prev, entry.adopted, rows.hash, self.store.clock())
+        no = texts.write_refused(entry.decision.would_refuse)
+        decided = (state, version, data, prev, entry.adopted, no, rows.hash, self.store.clock())
         seq = execute(_JOURNAL, (*asked, *decided)).lastrowid
         assert seq is not None
         self.seen[ref] = seq, links

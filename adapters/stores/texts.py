@@ -10,9 +10,19 @@ from typing import Any
 
 import attrs
 
-from ...machines.kernel import BadInput, Ref
+from ...machines.kernel import BadInput, Ref, Refused
 
-__all__ = ["read", "read_links", "write", "write_effect", "write_links", "write_names", "write_principal"]
+__all__ = [
+    "read",
+    "read_links",
+    "read_refused",
+    "write",
+    "write_effect",
+    "write_links",
+    "write_names",
+    "write_principal",
+    "write_refused",
+]
 
 
 def _plain(value: Any) -> Any:
@@ -66,3 +76,11 @@ def write_links(links: Mapping[str, Ref]) -> str:
 
 def read_links(text: str) -> dict[str, Ref]:
     return {name: Ref(*target) for name, target in read(text).items()} if text != "{}" else {}
+
+
+def write_refused(refused: Refused | None) -> str | None:
+    return None if refused is None else _strict.encode({"rule": refused.rule, "message": refused.message})
+
+
+def read_refused(ref: Ref, text: str | None) -> Refused | None:
+    return None if text is None else Refused(ref, **read(text))

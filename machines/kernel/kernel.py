@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import attrs
 
+from .ahead import Ahead
 from .delivery import Delivery
 from .errors import BadInput
 from .fields import UNKNOWN
@@ -181,19 +182,30 @@ class Kernel:
         table = self._learn(request.event.machine)
         if ref.machine != table.name:
             raise BadInput(f"{request.event} cannot be fired at {ref}: it is no event of {ref.machine}")
-        if event_id is not None and (recorded := work.recorded(event_id)) is not None:
-            if (recorded.decision.ref, recorded.event, digest(recorded.payload)) == (
-                ref,
-                request.name,
-                digest(request.payload),
-            ):
-                return recorded.decision
-            return Refused(
-                ref,
-                "event-id-bound",
-                f"event id {event_id} is bound to another event: {recorded.event} of {recorded.decision.ref}",
-            )
+        recorded = None if event_id is None else work.recorded(event_id)
+        if recorded is not None and _binds(recorded, ref, request):
+            return recorded.decision
         snapshot = work.read(table, ref) or absent(table, ref, work.tallies(table, ref))
+        observed = table.name in self._observed
+        if recorded is None:
+            decision = self._step(work, table, snapshot, request, by)
+        else:
+            what = f"{recorded.event} of {recorded.decision.ref}"
+            decision = Refused(ref, "event-id-bound", f"event id {event_id} is bound to another event: {what}")
+        if isinstance(decision, Accepted) and decision.transition:
+            late = self._overdue(Ahead(work, table, decision), table, decision, request.name)
+            if late is None or observed:
+                decision = attrs.evolve(decision, would_refuse=late) if late else decision
+                work.append(Entry(decision, request.name, request.payload, by, event_id, request.links, table))
+                return decision
+            decision = late
+        if isinstance(decision, Refused) and observed:
+            return Accepted(ref, snapshot, snapshot, "", would_refuse=decision)
+        return decision
+
+    def _step(self, work: Transaction, table: Table, snapshot: Snapshot[Any], request: Request, by: Any) -> Decision:
+        """Decide by what the links show."""
+        ref = snapshot.ref
         if snapshot.state.id not in table.states:
             return Refused(ref, "unknown-state", f"{ref} is in {snapshot.state.id}, which {table.name} does not have")
         life = {**snapshot.links, **request.links}
@@ -205,43 +217,31 @@ class Kernel:
                 raise BadInput(f"{request.event}: link {name} of {ref} is for life and points to {kept}")
         seen = {name: self._see(work, table.links[name], target) for name, target in life.items()}
         decision = step(table, snapshot, request, by, seen)
-        if isinstance(decision, Accepted):
-            if not decision.transition:
-                return decision
-            if UNKNOWN in request.fields().values():
-                return Refused(
-                    ref, "payload-known", f"{request.name} is refused: the kernel decides upon no unknown value"
-                )
-            work.append(Entry(decision, request.name, request.payload, by, event_id, request.links, table))
-            overdue = self._overdue(work, table, request, ref)
-            if overdue is None or table.name in self._observed:
-                return decision if overdue is None else attrs.evolve(decision, would_refuse=overdue)
-            return overdue
-        if table.name in self._observed:
-            return Accepted(ref, snapshot, snapshot, "", would_refuse=decision)
+        if isinstance(decision, Accepted) and decision.transition and UNKNOWN in request.fields().values():
+            return Refused(ref, "payload-known", f"{request.name} is refused: the kernel decides upon no unknown value")
         return decision
 
-    def _overdue(self, work: Transaction, changed: Table, request: Request, ref: Ref) -> Refused | None:
+    def _overdue(self, ahead: Ahead, changed: Table, decision: Accepted, event: str) -> Refused | None:
         """The refusal of a step after which another instance could no longer pay what it owes.
 
         Where a link points to nothing yet, that cannot be said: it is asked again of the birth of what is missing.
         """
         for machine in changed.machine.debtors:
             table = self._learn(machine)
-            for debtor in work.dependents(ref, table):
-                snapshot = work.read(table, debtor)
+            for debtor in ahead.dependents(decision.ref, table):
+                snapshot = ahead.read(table, debtor)
                 until = table.until.get(str(snapshot.state.id)) if snapshot else None
                 if snapshot is None or until is None:
                     continue
-                seen = {name: self._see(work, table.links[name], target) for name, target in snapshot.links.items()}
+                seen = {name: self._see(ahead, table.links[name], target) for name, target in snapshot.links.items()}
                 known = {**dict.fromkeys(table.links), **seen, "data": snapshot.data}
                 if missing(table, until, known) is None and until(known) is True:
                     owed = table.owes[str(snapshot.state.id)].rule
                     why = f"{debtor} still is {snapshot.state.id}, and {table.rules[owed]}"
-                    return Refused(ref, owed, f"{request.name} is refused: {why}")
+                    return Refused(decision.ref, owed, f"{event} is refused: {why}")
         return None
 
-    def _see(self, work: Transaction, link: Link, target: Ref) -> Seen[Any] | None:
+    def _see(self, work: Transaction | Ahead, link: Link, target: Ref) -> Seen[Any] | None:
         table = self._learn(link.to)
         if target.machine != table.name:
             raise BadInput(f"link {link.name} takes a {table.name}; got {target}")
@@ -290,6 +290,13 @@ def _ref(value: Any) -> Ref:
     if not isinstance(ref, Ref):
         raise BadInput(f"an instance is addressed by a Ref, a Snapshot or a Decision; got {value!r}")
     return ref
+
+
+def _binds(recorded: Entry, ref: Ref, request: Request) -> bool:
+    """Whether an event id is bound to this very event."""
+    if (recorded.decision.ref, recorded.event) != (ref, request.name):
+        return False
+    return digest(recorded.payload) == digest(request.payload)
 
 
 def _not_alone(ref: Ref, culprit: Refused) -> Refused:
