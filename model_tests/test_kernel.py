@@ -524,6 +524,22 @@ def test_a_handler_may_fire_itself(box: Signalbox) -> None:
     assert [event for event, _ in box.store.audit] == ["arrived"]
 
 
+def test_an_interrupt_stays_one_when_its_effect_cannot_be_given_back(
+    box: Signalbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @box.kernel.handler(move)
+    def moving(effect: Effect) -> None:
+        raise KeyboardInterrupt
+
+    def full(*given: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(box.store, "release", full)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        box.kernel.fire(box.lever(), Lever.pull(**PULL))
+    assert caught.value.__notes__ == ["lever l/2.0 could not be given back (the disk is full): it waits for a restart"]
+
+
 def test_an_answer_takes_the_links_of_its_request(box: Signalbox) -> None:
     """A pull under a bell is answered by `arrived`, which knows no bell; what it knows is passed on."""
     box.kernel.handler(move)(lambda effect: {"by_itself": True})

@@ -354,6 +354,92 @@ def test_a_handler_that_fails_is_answered_so(kernel: Kernel, error: type[Excepti
     assert state(kernel, Lever.ref("l1")) == reached
 
 
+def throws(kernel: Kernel, *outcomes: type[BaseException] | None) -> list[str]:
+    """Let the levers be thrown, each outcome once and then without fail; returns the effects as they are performed."""
+    performed: list[str] = []
+    left = list(outcomes)
+
+    @kernel.handler(move)
+    def _(effect: Effect) -> dict[str, Any]:
+        performed.append(effect.id)
+        if left and (outcome := left.pop(0)) is not None:
+            raise outcome
+        return {"by_itself": True}
+
+    return performed
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_what_an_interrupted_handler_left_is_delivered_again(
+    kernel: Kernel, store: Store, interrupt: type[BaseException]
+) -> None:
+    throws(kernel, interrupt)
+    with pytest.raises(interrupt):
+        kernel.fire(Lever.ref("l1"), PULL, by="me")
+    assert state(kernel, Lever.ref("l1")) == "pulled"  # the decision stands
+    other = Kernel(store, mode={Lever: "enforce"})
+    assert throws(other) == [] and other.deliver() == 1
+    assert state(other, Lever.ref("l1")) == "thrown"
+    assert kernel.deliver() == 0
+
+
+def test_what_was_performed_and_not_answered_is_answered_without_performing_it_again(
+    kernel: Kernel, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    performed = throws(kernel)
+    begin = store.transaction
+    begun: list[None] = []
+
+    def failing() -> Any:
+        begun.append(None)
+        if len(begun) in (2, 3):
+            raise OSError("the disk is full")
+        return begin()
+
+    monkeypatch.setattr(store, "transaction", failing)
+    pulled = kernel.fire(Lever.ref("l1"), PULL, by="me")
+    assert pulled.accepted and state(kernel, Lever.ref("l1")) == "pulled"
+    with pytest.raises(OSError, match="the disk is full"):
+        kernel.deliver()
+    assert kernel.deliver() == 1
+    assert (performed, state(kernel, Lever.ref("l1"))) == (["lever l1/2.0"], "thrown")
+    assert kernel.deliver() == 0
+
+
+def test_an_answer_that_fails_for_ever_holds_up_no_other_instance(
+    kernel: Kernel, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    performed = throws(kernel)
+
+    def fails(effect: Effect, *given: Any) -> None:
+        if effect.ref == Lever.ref("l1"):
+            raise ZeroDivisionError
+        answer(effect, *given)
+
+    answer = kernel._delivery.answer
+    monkeypatch.setattr(kernel._delivery, "answer", fails)
+    for number in (1, 2):
+        assert kernel.fire(Lever.ref(f"l{number}"), PULL, by="me").accepted
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            kernel.deliver()
+    assert performed == ["lever l1/2.0", "lever l2/2.0"]
+    assert [state(kernel, Lever.ref(id)) for id in ("l1", "l2")] == ["pulled", "thrown"]
+
+
+def test_a_claim_that_is_given_back_waits_again(kernel: Kernel, store: Store) -> None:
+    kernel.fire(Lever.ref("l1"), PULL, by="me")
+    claimed = store.take("t", ["move"])
+    assert claimed is not None
+    store.release(claimed, "someone else")
+    assert store.take("u", ["move"]) is None
+    store.release(claimed, "t")
+    assert store.take("u", ["move"]) == claimed
+    store.settle(claimed, "u", "done")
+    store.release(claimed, "u")
+    assert store.take("t", ["move"]) is None
+
+
 def test_an_effect_waits_for_the_older_ones_of_its_instance_alone(kernel: Kernel, store: Store) -> None:
     for number in (1, 2):
         kernel.fire(Lever.ref(f"l{number}"), PULL, by="me")

@@ -25,9 +25,9 @@ _FIRST = """
     ORDER BY o.seq, o.number"""
 _WAITING, _CLAIMED = _FIRST.format(claimed=""), _FIRST.format(claimed="NOT")
 _TAKE = "UPDATE outbox SET taken_by = ? WHERE rowid = ? AND taken_by IS ? AND answered IS NULL"
-_SETTLE = """
-    UPDATE outbox SET answered = ?
-    WHERE answered IS NULL AND machine = ? AND id = ? AND effect = ? AND taken_by = ?"""
+_CLAIM = "answered IS NULL AND machine = ? AND id = ? AND effect = ? AND taken_by = ?"
+_SETTLE = f"UPDATE outbox SET answered = ? WHERE {_CLAIM}"
+_RELEASE = f"UPDATE outbox SET taken_by = NULL WHERE {_CLAIM}"
 
 
 def put(connection: sqlite3.Connection, seq: int, ref: Ref, effects: Iterable[Effect]) -> None:
@@ -60,12 +60,17 @@ class Outbox:
                 return Pending(Effect(name, texts.read(payload), effect, Ref(machine, id)), texts.read_links(links))
         return None
 
-    def settle(self, pending: Pending, taker: str, answer: str) -> None:
-        effect = pending.effect
-        assert effect.ref is not None
-        mark = (answer, effect.ref.machine, effect.ref.id, effect.id, self.takers.name(taker))
+    def release(self, pending: Pending, taker: str) -> None:
         with self.connections.aside() as connection:
-            connection.execute(_SETTLE, mark)
+            connection.execute(_RELEASE, self._claim(pending.effect, taker))
+
+    def settle(self, pending: Pending, taker: str, answer: str) -> None:
+        with self.connections.aside() as connection:
+            connection.execute(_SETTLE, (answer, *self._claim(pending.effect, taker)))
+
+    def _claim(self, effect: Effect, taker: str) -> tuple[str, ...]:
+        assert effect.ref is not None
+        return effect.ref.machine, effect.ref.id, effect.id, self.takers.name(taker)
 
     def _first(self, wanted: str) -> Any:
         with self.connections.told():

@@ -127,6 +127,9 @@ class SQLiteStore:
     def take(self, taker: str, names: Iterable[str]) -> Pending | None:
         return self.outbox.take(taker, names)
 
+    def release(self, pending: Pending, taker: str) -> None:
+        self.outbox.release(pending, taker)
+
     def settle(self, pending: Pending, taker: str, answer: str) -> None:
         self.outbox.settle(pending, taker, answer)
 

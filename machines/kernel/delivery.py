@@ -1,7 +1,10 @@
 """Effects leave through the outbox: after the commit, at least once, in order per instance, answered by an event."""
 
+import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +16,7 @@ __all__ = ["Delivery"]
 
 Handler = Callable[[Effect], Any]
 Answer = Callable[[Effect, str, Mapping[str, Ref], Mapping[str, Any]], Any]
+_LOG = logging.getLogger(__name__)
 
 
 class Delivery:
@@ -28,6 +32,8 @@ class Delivery:
         self.answer = answer
         self.handlers: dict[str, Handler] = {}
         self.taker = uuid4().hex
+        self.unanswered: deque[tuple[Pending, str, Mapping[str, Any]]] = deque()
+        """What was performed and could not be answered. Its claim stays: nobody performs it again while we live."""
         self.running = threading.local()
 
     def register(self, effect: str) -> Callable[[Handler], Handler]:
@@ -41,8 +47,12 @@ class Delivery:
         """Deliver until nothing that has a handler waits; returns how many were delivered.
 
         Called again from within a handler or an answer it leaves the work to the loop that is running.
+
+        Raises:
+            Exception: what kept an effect from being answered. The others were delivered; this one was performed, and a
+                later run answers it.
         """
-        if getattr(self.running, "now", False):
+        if getattr(self.running, "now", False) or not (self.handlers or self.unanswered):
             return 0
         self.running.now = True
         try:
@@ -50,33 +60,62 @@ class Delivery:
         finally:
             self.running.now = False
 
+    def follow(self) -> None:
+        """Deliver what a decision described. The decision is made: its caller is told so whatever goes wrong here."""
+        with suppress(Exception):  # told by the log, and by the next `run`
+            self.run()
+
     def _drain(self) -> int:
-        delivered = 0
+        delivered, wrong = 0, None
+        for _ in range(len(self.unanswered)):
+            try:
+                self._reply(*self.unanswered.popleft())
+            except Exception as error:
+                wrong = error
+            else:
+                delivered += 1
         while self.handlers and (pending := self.store.take(self.taker, self.handlers)) is not None:
-            self._perform(pending)
-            delivered += 1
+            how, given = self._perform(pending)
+            try:
+                self._reply(pending, how, given)
+            except Exception as error:
+                _LOG.exception("%s is performed (%s) and not answered; deliver() tries again", pending.effect.id, how)
+                wrong = error
+            else:
+                delivered += 1
+        if wrong is not None:
+            raise wrong
         return delivered
 
-    def _perform(self, pending: Pending) -> None:
-        """Call the handler, fire the answer, and only then settle: a crash in between repeats, it loses nothing.
+    def _perform(self, pending: Pending) -> tuple[str, Mapping[str, Any]]:
+        """Call the handler. One that is interrupted may have done nothing: its effect waits again, for anybody."""
+        try:
+            returned = self.handlers[pending.effect.name](pending.effect)
+        except TimeoutError:
+            return "unknown", {}
+        except Exception:
+            return "failed", {}
+        except BaseException as interrupt:
+            try:
+                self.store.release(pending, self.taker)
+            except Exception as error:
+                interrupt.add_note(f"{pending.effect.id} could not be given back ({error}): it waits for a restart")
+            raise
+        return "done", returned if isinstance(returned, Mapping) else {}
+
+    def _reply(self, pending: Pending, how: str, given: Mapping[str, Any]) -> None:
+        """Fire the answer, and only then settle: a crash in between repeats, it loses nothing.
 
         The answer is bound to the effect's id, so that a repeat cannot answer twice. A `done` that does not say what
         its event needs to know is answered as unknown.
         """
-        effect = pending.effect
-        assert effect.ref is not None
-        given: Mapping[str, Any] = {}
         try:
-            returned = self.handlers[effect.name](effect)
-        except TimeoutError:
-            how = "unknown"
-        except Exception:
-            how = "failed"
-        else:
-            how, given = "done", returned if isinstance(returned, Mapping) else {}
-        try:
-            self.answer(effect, how, pending.links, given)
-        except BadInput:
-            how = "unknown"
-            self.answer(effect, how, pending.links, {})
-        self.store.settle(pending, self.taker, how)
+            try:
+                self.answer(pending.effect, how, pending.links, given)
+            except BadInput:
+                how, given = "unknown", {}
+                self.answer(pending.effect, how, pending.links, given)
+            self.store.settle(pending, self.taker, how)
+        except BaseException:
+            self.unanswered.append((pending, how, given))
+            raise

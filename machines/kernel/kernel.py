@@ -113,7 +113,7 @@ class Kernel:
                 last if number == len(decisions) - 1 else _not_alone(_ref(target), last)
                 for number, (target, _) in enumerate(fires)
             )
-        self._delivery.run()
+        self._delivery.follow()
         return tuple(decisions)
 
     def adopt(self, ref: Any, state: State, data: Any, *, why: str, links: Mapping[str, Any] | None = None) -> Decision:
@@ -170,12 +170,18 @@ class Kernel:
 
         It is called with the Effect (`.payload`, `.id`) after the commit, at least once, in order per instance. What it
         returns is the payload of the `done` event (None or a dict of fields); an exception answers with `failed`, a
-        TimeoutError with `unknown`.
+        TimeoutError with `unknown`. One that is interrupted (KeyboardInterrupt, SystemExit) is not answered: it is
+        called again when the effect is next delivered.
         """
         return self._delivery.register(effect.__name__)
 
     def deliver(self) -> int:
-        """Perform the effects that wait in the outbox, such as those that a crash left; returns how many."""
+        """Perform the effects that wait in the outbox, such as those that a crash left; returns how many.
+
+        Raises:
+            Exception: what kept an effect from being answered; calls that decide leave it to this one to say so. The
+                effect is not performed again, only answered, by a later call.
+        """
         return self._delivery.run()
 
     def _decide(self, work: Transaction, ref: Ref, request: Request, by: Any, event_id: str | None) -> Decision:

@@ -70,6 +70,11 @@ class MemoryStore:
                 busy.add(pending.effect.ref)
         return None
 
+    def release(self, pending: Pending, taker: str) -> None:
+        with self.changed:
+            if self.taken.get(pending.effect.id) == taker:
+                del self.taken[pending.effect.id]
+
     def settle(self, pending: Pending, taker: str, answer: str) -> None:
         with self.changed:
             if self.taken.get(pending.effect.id) == taker:

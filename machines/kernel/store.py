@@ -87,6 +87,9 @@ class Store(Protocol):
     def take(self, taker: str, names: Iterable[str]) -> Pending | None:
         """Claim the oldest waiting effect that has a handler and whose instance has no older one waiting or taken."""
 
+    def release(self, pending: Pending, taker: str) -> None:
+        """Give a claim back: the effect waits again, for any taker."""
+
     def settle(self, pending: Pending, taker: str, answer: str) -> None:
         """Mark a claimed effect as answered."""
 
