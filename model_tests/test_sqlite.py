@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -134,6 +134,18 @@ def test_a_forked_process_uses_connections_of_its_own(tmp_path: Path) -> None:
         assert fork.exitcode == 0
     assert at(kernel, Frame.ref("f")) == ("open", 201)
     assert query(tmp_path / "store.db", "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.parametrize(("synchronous", "begun"), [("NORMAL", 1), ("FULL", 2)])
+def test_a_refusal_is_kept_by_its_own_transaction_unless_that_waits_for_the_disk(
+    tmp_path: Path, synchronous: Literal["NORMAL", "FULL"], begun: int
+) -> None:
+    kernel = Kernel(SQLiteStore(tmp_path / "store.db", synchronous=synchronous))
+    passed: list[str] = []
+    with under_schedule(lambda label, blocked: passed.append(label)):
+        assert not kernel.fire(Frame.ref("f"), Frame.tick()).accepted
+    assert passed.count("begin") == begun
+    assert query(tmp_path / "store.db", "SELECT event, rule FROM audit") == [("tick", "frame-opened-first")]
 
 
 # Crashes

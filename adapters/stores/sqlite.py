@@ -118,12 +118,6 @@ class SQLiteStore:
         with self.connections.told():
             return _dependents(self.connections.read, owner, table)
 
-    def refuse(self, refused: Refused, event: str) -> None:
-        ref = refused.ref
-        with self.connections.aside() as connection:
-            connection.execute(_REFUSE, (ref.machine, ref.id, event, refused.rule, refused.message, self.clock()))
-            connection.execute(_FORGET, (self.audit,))
-
     def take(self, taker: str, names: Iterable[str]) -> Pending | None:
         return self.outbox.take(taker, names)
 
@@ -167,12 +161,13 @@ class SQLiteStore:
 class _Transaction:
     """One decision, from BEGIN IMMEDIATE to COMMIT: of all that race, one is in here at a time."""
 
-    __slots__ = ("appended", "connection", "met", "seen", "store")
+    __slots__ = ("appended", "connection", "met", "refused", "seen", "store")
 
     def __init__(self, store: SQLiteStore) -> None:
         self.store = store
         self.appended = False
         self.met: set[Table] = set()
+        self.refused: tuple[Any, ...] | None = None
         self.seen: dict[Ref, tuple[int, str]] = {}
         """Of each instance read or written here, its last journal row and its links."""
 
@@ -190,7 +185,10 @@ class _Transaction:
         if error is not None:
             self._fail(error)
             return
+        aside = self.store.connections.synchronous == "FULL"
         try:
+            if not aside:
+                self._audit(self.connection)
             at("commit")
             self.connection.execute("COMMIT")
         except BaseException as failed:
@@ -199,6 +197,9 @@ class _Transaction:
         if self.appended:
             self.store.committed(self.met)
         at("committed")
+        if aside and self.refused:
+            with self.store.connections.aside() as connection:
+                self._audit(connection)
 
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         at("read")
@@ -285,6 +286,20 @@ class _Transaction:
             self.met.clear()
             self.seen.clear()
             self.store.connections.begin(self.connection)
+
+    def refuse(self, refused: Refused, event: str) -> None:
+        """With synchronous=FULL it is written after the commit, in a transaction that does not wait for the disk.
+
+        Nothing depends on it, so a crash in between may lose it; but a commit that waits for the disk makes all others
+        wait, and who lost a race has nothing to be kept: that would be less than half as fast.
+        """
+        ref, store = refused.ref, self.store
+        self.refused = (ref.machine, ref.id, event, refused.rule, refused.message, store.clock())
+
+    def _audit(self, connection: sqlite3.Connection) -> None:
+        if self.refused:
+            connection.execute(_REFUSE, self.refused)
+            connection.execute(_FORGET, (self.store.audit,))
 
     def _fail(self, error: BaseException) -> None:
         self.store.connections.undo(self.connection)

@@ -103,12 +103,12 @@ class Kernel:
             for (target, request), event_id in zip(fires, ids, strict=True):
                 decision = self._decide(work, _ref(target), request, by, event_id)
                 decisions.append(decision)
-                if not decision.accepted:
+                if isinstance(decision, Refused):
                     work.rollback()
+                    work.refuse(decision, request.name)
                     break
         last = decisions[-1] if decisions else None
         if isinstance(last, Refused):
-            self.store.refuse(last, fires[len(decisions) - 1][1].name)
             return tuple(
                 last if number == len(decisions) - 1 else _not_alone(_ref(target), last)
                 for number, (target, _) in enumerate(fires)

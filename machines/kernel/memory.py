@@ -52,9 +52,6 @@ class MemoryStore:
         with self.changed:
             return tuple(ref for ref in self.owned.get(owner, ()) if ref.machine == table.name)
 
-    def refuse(self, refused: Refused, event: str) -> None:
-        self.audit.append((event, refused))
-
     def take(self, taker: str, names: Iterable[str]) -> Pending | None:
         wanted = frozenset(names)
         with self.changed:
@@ -128,6 +125,9 @@ class _Transaction:
         self.entries.clear()
         self.written.clear()
         self.counted.clear()
+
+    def refuse(self, refused: Refused, event: str) -> None:
+        self.store.audit.append((event, refused))
 
     def commit(self) -> None:
         store = self.store

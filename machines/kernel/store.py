@@ -68,6 +68,9 @@ class Transaction(Protocol):
     def rollback(self) -> None:
         """Undo all appended so far; the transaction goes on empty."""
 
+    def refuse(self, refused: Refused, event: str) -> None:
+        """Keep a refusal in the audit, which is bounded; where a commit waits for the disk, it may be kept after it."""
+
 
 class Store(Protocol):
     """Keeps instances, journal and outbox. Closing the process at any instruction loses no accepted step."""
@@ -80,9 +83,6 @@ class Store(Protocol):
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         """The instances of a machine that link to this one for life, in order of birth."""
-
-    def refuse(self, refused: Refused, event: str) -> None:
-        """Keep a refusal in the audit, which is bounded."""
 
     def take(self, taker: str, names: Iterable[str]) -> Pending | None:
         """Claim the oldest waiting effect that has a handler and whose instance has no older one waiting or taken."""
