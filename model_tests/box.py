@@ -4,6 +4,11 @@ A watch may begin before its box is opened, and a box is opened only by those wh
 when the box is shut and its bell has rung.
 """
 
+from enum import Enum
+from typing import Any
+
+import attrs
+
 from ..machines.kernel import (
     Event,
     Link,
@@ -11,6 +16,7 @@ from ..machines.kernel import (
     Seen,
     State,
     Tally,
+    carried,
     fire_and_forget,
     guard,
     owe,
@@ -19,7 +25,7 @@ from ..machines.kernel import (
 )
 from .lever import Bell
 
-__all__ = ["Box", "Watch"]
+__all__ = ["Box", "Sound", "Watch", "report"]
 
 
 @guard("box-opened-by-a-watch", "a box is opened only while somebody watches")
@@ -51,9 +57,21 @@ def over(box: Seen[None], bell: Seen[None]) -> bool:
     return box.state == Box.shut and bell.state == Bell.rung
 
 
-def report(bell: Seen[None]) -> str:
-    """Tells what the bell did."""
-    return str(bell.state.id)
+class Sound(Enum):
+    NONE = "silent"
+    HEARD = "rung"
+
+
+@attrs.frozen
+class Signed:
+    name: str = carried()
+    hour: float | None = carried(None)
+    words: Any = carried(None)
+
+
+def report(bell: Seen[None], words: Any) -> tuple[Sound, Any]:
+    """Tells what the bell did, and what is to be said of it."""
+    return Sound(bell.state.id), words
 
 
 class Watch(Machine):
@@ -67,7 +85,7 @@ class Watch(Machine):
     bell = Link(Bell)
 
     start: Event[None] = absent.to(awake)
-    sign_off: Event[None] = awake.to(ended, after=report)
+    sign_off: Event[Signed] = awake.to(ended, after=report)
 
     rules = [
         rule("watch-begun-first", absent, why="a watch begins first"),

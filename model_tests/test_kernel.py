@@ -290,7 +290,7 @@ def test_an_effect_that_must_be_shown_a_missing_link_refuses_its_step(box: Signa
     no = refused(box.kernel.fire(watch, Watch.sign_off()), "link-present")
     assert "report needs bell, which is not known" in no.message
     box.kernel.start(Bell, id="late")
-    assert accepted(box.kernel.fire(watch, Watch.sign_off())).effects[0].payload == "silent"
+    assert accepted(box.kernel.fire(watch, Watch.sign_off())).effects[0].payload == ["silent", None]
 
 
 # --- several at once --------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from ..machines.admission import Admission
 from ..machines.approval import Approval
-from ..machines.kernel import Ref, Snapshot, Table
+from ..machines.kernel import Ref, Refused, Snapshot, Table
 from ..machines.kernel.store import Entry
 from ..machines.lease import Lease
 from ..machines.session import Session
@@ -150,8 +150,14 @@ class _Noted:
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         return self.store.read(table, ref)
 
+    def tallies(self, table: Table, ref: Ref) -> dict[str, int]:
+        return {name: self.store.tallies.get((ref, name), 0) for name in table.tallies}
+
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         return self.store.dependents(owner, table)
+
+    def refuse(self, refused: Refused, event: str) -> None:
+        self.store.audit.append((event, refused))
 
     def append(self, entry: Entry) -> None:
         self.entries.append(entry)

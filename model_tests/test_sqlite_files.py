@@ -188,7 +188,8 @@ def test_a_principal_that_would_come_back_as_another(path: Path, by: Any) -> Non
 
 def test_half_a_surrogate_pair_is_no_id(path: Path) -> None:
     kernel = world(path)
-    for call in (partial(kernel.start, Bell, id="\ud800"), partial(kernel.get, Lever.ref("\ud800"))):
+    store, half = kernel.store, Bell.ref("\ud800")
+    for call in (partial(store.read, Bell.table, half), partial(store.dependents, half, Lever.table)):
         with pytest.raises(BadInput, match="store.db cannot hold .*: half a surrogate pair is no text$"):
             call()
     tick(kernel, 1)

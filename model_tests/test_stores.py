@@ -8,13 +8,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from ..adapters.stores.sqlite import SQLiteStore
-from ..machines.kernel import Accepted, Effect, Kernel, Machine, MemoryStore, Refused, Snapshot, State
+from ..machines.kernel import (
+    Accepted,
+    BadInput,
+    Effect,
+    Kernel,
+    Machine,
+    MemoryStore,
+    Ref,
+    Refused,
+    Snapshot,
+    State,
+)
 from ..machines.kernel.step import absent
 from ..machines.kernel.store import Entry, Store
-from .box import Box, Watch
+from .box import Box, Watch, report
 from .lever import Bell, Frame, Lever, LeverData, Way, move, ring
 from .staff import Staff
 
@@ -291,6 +303,115 @@ def test_what_another_ones_debt_would_refuse_is_journalled_so_where_it_is_only_o
     with store.transaction() as work:
         entry = work.recorded("e1")
     assert entry is not None and entry.decision.would_refuse == closed.would_refuse
+
+
+@pytest.mark.parametrize("by", [None, "me", "\ud800", 7, 2**70])
+def test_who_acts_comes_back(kernel: Kernel, store: Store, by: Any) -> None:
+    kernel.fire(Frame.ref("f"), Frame.tick(), by=by, event_id="e1")
+    with store.transaction() as work:
+        entry = work.recorded("e1")
+    assert entry is not None and (entry.by, type(entry.by)) == (by, type(by))
+
+
+@pytest.mark.parametrize("by", [True, 1.5, b"me", ("me",), object()])
+def test_who_acts_is_named_by_a_text_or_an_integer(kernel: Kernel, store: Store, by: Any) -> None:
+    before = journalled(store)
+    with pytest.raises(BadInput, match="^tick of frame f is fired by .*: a principal is named by a text or an int"):
+        kernel.fire(Frame.ref("f"), Frame.tick(), by=by)
+    assert journalled(store) == before
+
+
+CARRIED: list[dict[str, Any]] = [
+    {"name": "\ud800 é", "hour": 3, "words": {"a": [1, 2.5, None, True, "x"], "b": {}}},
+    {"name": "", "hour": 0.1, "words": "so"},
+    {"hour": None, "words": []},
+]
+
+
+@pytest.mark.parametrize("given", CARRIED)
+def test_what_is_carried_comes_back(kernel: Kernel, store: Store, given: dict[str, Any]) -> None:
+    kernel.start(Bell, id="b")
+    watch = kernel.start(Watch, id="w", box=Box.ref("x"), bell=Bell.ref("b"))
+    heard: list[Any] = []
+    kernel.handler(report)(lambda effect: heard.append(effect.payload))
+    signed = kernel.fire(watch, Watch.sign_off(**given), event_id="e1")
+    assert isinstance(signed, Accepted)
+    assert heard == [signed.effects[0].payload] == [["silent", given["words"]]]
+    assert kernel.fire(watch, Watch.sign_off(**given), event_id="e1") == signed
+    with store.transaction() as work:
+        entry = work.recorded("e1")
+    assert entry is not None and attrs.asdict(entry.payload) == {"name": "", **given}
+
+
+UNCARRIED: list[tuple[dict[str, Any], str]] = [
+    ({"name": 5}, "watch.sign_off.name is 5; expected a text"),
+    ({"name": None}, "watch.sign_off.name is None; expected a text"),
+    ({"hour": "3"}, "watch.sign_off.hour is '3'; expected a number or null"),
+    ({"hour": True}, "watch.sign_off.hour is True; expected a number or null"),
+    ({"hour": float("nan")}, "watch.sign_off.hour is nan; expected a number or null"),
+    ({"words": (1, 2)}, "watch.sign_off.words is (1, 2); expected what JSON can hold"),
+    ({"words": {1: 2}}, "watch.sign_off.words is {1: 2}; expected what JSON can hold"),
+    ({"words": {"a": [b"x"]}}, "watch.sign_off.words is {'a': [b'x']}; expected what JSON can hold"),
+    ({"words": float("inf")}, "watch.sign_off.words is inf; expected what JSON can hold"),
+    ({"words": frozenset("a")}, "watch.sign_off.words is frozenset({'a'}); expected what JSON can hold"),
+]
+
+
+@pytest.mark.parametrize(("given", "text"), UNCARRIED)
+def test_what_would_not_come_back_is_not_carried(
+    kernel: Kernel, store: Store, given: dict[str, Any], text: str
+) -> None:
+    kernel.start(Bell, id="b")
+    watch = kernel.start(Watch, id="w", box=Box.ref("x"), bell=Bell.ref("b"))
+    before = journalled(store)
+    with pytest.raises(BadInput) as caught:
+        kernel.fire(watch, Watch.sign_off(**given))
+    assert (str(caught.value), journalled(store)) == (text, before)
+
+
+NO_ID = [5, None, b"f", "\ud800"]
+
+
+@pytest.mark.parametrize("id", NO_ID)
+def test_an_id_is_a_text_that_every_store_can_keep(kernel: Kernel, store: Store, id: Any) -> None:
+    before = journalled(store)
+    wrong = Ref("frame", id)
+    calls: list[Callable[[], Any]] = [
+        partial(kernel.fire, wrong, Frame.tick()),
+        partial(kernel.get, wrong),
+        partial(kernel.adopt, wrong, Frame.open, None, why="so"),
+        lambda: kernel.start(Lever, id="l3", frame=wrong, number=1, ways=frozenset()),
+    ]
+    if id is not None:
+        calls += [partial(kernel.start, Frame, id=id, box="b")]
+        calls += [partial(kernel.fire, Frame.ref("f"), Frame.tick(), event_id=id)]
+    for call in calls:
+        with pytest.raises(BadInput, match="half a surrogate pair is none"):
+            call()
+    assert journalled(store) == before
+
+
+@pytest.mark.parametrize(
+    ("data", "links", "text"),
+    [
+        (LeverData(1, frozenset(), force=101), {}, "lever.force is 101; expected an integer from 0 to 100"),
+        (LeverData(object(), frozenset()), {}, "lever.number is <object.*>; expected a string"),
+        (LeverData(1, frozenset()), {"bell": Bell.ref("b")}, "lever has no link bell for life"),
+        (LeverData(1, frozenset()), {"box": Box.ref("x")}, "lever has no link box for life"),
+        (LeverData(1, frozenset()), {"frame": Bell.ref("b")}, "link frame takes a frame; got bell b"),
+    ],
+)
+def test_only_what_every_store_can_keep_is_adopted(kernel: Kernel, data: Any, links: Any, text: str) -> None:
+    with pytest.raises(BadInput, match=text):
+        kernel.adopt(Lever.ref("old"), Lever.normal, data, why="so", links=links)
+    assert kernel.get(Lever.ref("old")) is None
+
+
+def test_what_is_adopted_has_the_values_of_its_fields(kernel: Kernel) -> None:
+    data: Any = LeverData(1, ["x"], way="left")  # type: ignore[arg-type]
+    kernel.adopt(Lever.ref("old"), Lever.normal, data, why="so", links={"frame": Frame.ref("f")})
+    found = kernel.get(Lever.ref("old"))
+    assert found is not None and found.data == LeverData(1, frozenset(["x"]), way=Way.LEFT)
 
 
 def test_an_exception_undoes_the_transaction(kernel: Kernel, store: Store) -> None:

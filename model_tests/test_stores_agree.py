@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ..adapters.stores.sqlite import SQLiteStore
 from ..machines.kernel import BadInput, Kernel, MemoryStore
+from ..machines.kernel.shape import shaped
 from .lever import Bell, Frame, Lever, LeverData, Way
 from .test_stores import PULL, birth, journalled
 
@@ -105,7 +106,7 @@ def test_an_effect_that_json_cannot_hold_is_refused_in_one_line(tmp_path: Path, 
 def test_an_effect_comes_back_as_json_gives_it(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.db")
     with store.transaction() as work:
-        work.append(birth(Bell, Bell.silent, None, (Way.LEFT, frozenset(["x"]), Lever.ref("l"), "\ud800 é")))
+        work.append(birth(Bell, Bell.silent, None, shaped((Way.LEFT, frozenset(["x"]), Lever.ref("l"), "\ud800 é"))))
     pending = store.take("t", ["ring"])
     assert pending is not None
     assert pending.effect.payload == ["left", ["x"], {"machine": "lever", "id": "l"}, "\ud800 é"]

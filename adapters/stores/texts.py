@@ -1,14 +1,8 @@
-"""What the columns that hold JSON hold, and what cannot be held.
-
-Effects' payloads are what JSON can hold: a tuple comes back as a list, an enum as its value, an attrs object as a dict.
-"""
+"""What the columns that hold JSON hold, and what cannot be held."""
 
 import json
-from collections.abc import Iterable, Mapping, Set
-from enum import Enum
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-import attrs
 
 from ...machines.kernel import BadInput, Ref, Refused
 
@@ -25,45 +19,28 @@ __all__ = [
 ]
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Set):
-        return sorted(value, key=str)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if attrs.has(type(value)):
-        return attrs.asdict(value, recurse=False)
-    raise TypeError(f"a {type(value).__name__}")
-
-
 _strict = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
-_effects = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
 read = json.JSONDecoder().decode
 
 
-def write(value: Any, what: str, encoder: json.JSONEncoder = _strict) -> str:
+def write(value: Any, what: str) -> str:
     """A value as JSON.
 
     Raises:
-        BadInput: JSON has no such value, or it would come back as another.
+        BadInput: JSON has no such value.
     """
     try:
-        return encoder.encode(value)
+        return _strict.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(f"{what} holds what JSON cannot: {error}; use texts, numbers, lists and dicts") from None
 
 
 def write_effect(name: str, ref: Ref, payload: Any) -> str:
-    return write(payload, f"effect {name} of {ref}", _effects)
+    return write(payload, f"effect {name} of {ref}")
 
 
 def write_principal(by: Any, what: str) -> str | None:
-    if by is None:
-        return None
-    if not isinstance(by, str) and type(by) is not int:
-        raise BadInput(f"{what} is fired by {by!r}: a principal is named by a text or an integer")
-    return _strict.encode(by)
+    return None if by is None else write(by, f"who fires {what}")
 
 
 def write_names(names: Iterable[str]) -> str:

@@ -6,13 +6,14 @@ enumerate it. A text or a time is `carried`: it travels in journal and effects, 
 
 import types
 import typing
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from enum import Enum
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import attrs
 
 from .errors import BadInput, DefinitionError
+from .shape import shaped
 
 __all__ = [
     "UNKNOWN",
@@ -73,6 +74,8 @@ _CARRIED = "leverframe.carried"
 
 def carried(default: Any = "") -> Any:
     """Declare a text, a time or any other value that travels along and never decides.
+
+    It is what JSON gives back as it is, and of the type of its annotation where that is a text, a bool or a number.
 
     Args:
         default: the value when none is given.
@@ -140,9 +143,10 @@ def _inspect(cls: type, where: str) -> tuple[Field, ...]:
 
 def _field(attribute: "attrs.Attribute[Any]", hint: Any, where: str) -> Field:
     required = attribute.default is attrs.NOTHING
-    if attribute.metadata.get(_CARRIED):
-        return Field(attribute.name, "carried", True, required, type=hint)
+    carries = attribute.metadata.get(_CARRIED)
     hint, optional = _without_none(hint)
+    if carries:
+        return Field(attribute.name, "carried", optional, required, type=hint)
     kind, values = _kind(hint)
     if kind is None:
         raise DefinitionError(
@@ -195,11 +199,14 @@ def read_value(field: Field, value: Any, where: str) -> Any:
     Raises:
         BadInput: the value is of another type or outside the bounds; the text says where and what was expected.
     """
-    if value is UNKNOWN or field.kind == "carried":
+    if value is UNKNOWN:
         return value
     if value is None:
         if field.optional:
             return None
+    elif field.kind == "carried":
+        if _carries(field.type, value):
+            return value
     elif field.kind == "bool":
         if isinstance(value, bool):
             return value
@@ -220,6 +227,24 @@ def read_value(field: Field, value: Any, where: str) -> Any:
     raise BadInput(f"{where}.{field.name} is {_short(value)}; expected {_expected(field)}")
 
 
+_CARRIES: Mapping[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "a text"),
+    bool: ((bool,), "true or false"),
+    int: ((int,), "an integer"),
+    float: ((int, float), "a number"),
+}
+
+
+def _carries(hint: Any, value: Any) -> bool:
+    """Whether a value is of its field's type, as far as JSON tells types apart, and comes back as it is."""
+    if hint in _CARRIES and (not isinstance(value, _CARRIES[hint][0]) or isinstance(value, bool) != (hint is bool)):
+        return False
+    try:
+        return bool(shaped(value) == value)
+    except (TypeError, RecursionError):
+        return False
+
+
 def _is_id(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
@@ -234,6 +259,8 @@ def _expected(field: Field) -> str:
         what = " or ".join(str(member.value) for member in field.values)
     elif field.kind == "int":
         what = "an integer from {} to {}".format(*field.values)
+    elif field.kind == "carried":
+        what = _CARRIES[field.type][1] if field.type in _CARRIES else "what JSON can hold"
     else:
         what = {"bool": "true or false", "epoch": "a counter", "id": "a string", "ids": "a list of strings"}[field.kind]
     return f"{what} or null" if field.optional else what

@@ -12,8 +12,9 @@ from .errors import BadInput
 from .fields import UNKNOWN
 from .links import Link, Seen, State
 from .machine import Event, Machine
-from .payloads import digest
-from .snapshot import Accepted, Decision, Effect, Ref, Refused, Request, Snapshot
+from .payloads import digest, plain, unplain
+from .shape import is_text
+from .snapshot import Accepted, Decision, Effect, Ref, Refused, Request, Snapshot, ref_of
 from .step import absent, missing, step
 from .store import Entry, Store, Transaction
 from .table import Table
@@ -85,7 +86,7 @@ class Kernel:
             this caller's own decision. Of callers that race, those whose event can no longer follow are refused.
 
         Raises:
-            BadInput: the event belongs to another machine.
+            BadInput: the event belongs to another machine, or an id or `by` is none that every store can keep.
         """
         return self.fire_all([(ref, request)], by=by, event_ids=[event_id])[0]
 
@@ -125,13 +126,21 @@ class Kernel:
             data: its data, of the machine's data class.
             why: what it was before.
             links: its links for life.
+
+        Raises:
+            BadInput: state, data or links are none that the machine has.
         """
         ref = _ref(ref)
         table = self._table(ref.machine)
         known = table.states.get(str(state.id)) == state and state != table.absent
         if not isinstance(data, table.data or type(None)) or not known:
             raise BadInput(f"{ref} cannot be adopted: {state!r} or {data!r} does not belong to {table.name}")
+        data = unplain(table.data, table.data_fields, plain(data), table.name)
         kept = {name: _ref(value) for name, value in (links or {}).items()}
+        for name, target in kept.items():
+            if name not in table.links or table.links[name].per_event:
+                raise BadInput(f"{ref} cannot be adopted: {table.name} has no link {name} for life")
+            self._target(table.links[name], target)
         with self.store.transaction() as work:
             if work.read(table, ref) is not None:
                 return Refused(ref, "adopt-once", f"{ref} is known already, and what is known is not adopted again")
@@ -188,6 +197,11 @@ class Kernel:
         table = self._learn(request.event.machine)
         if ref.machine != table.name:
             raise BadInput(f"{request.event} cannot be fired at {ref}: it is no event of {ref.machine}")
+        if not (by is None or isinstance(by, str) or type(by) is int):
+            who = f"{request.name} of {ref} is fired by {by!r:.60}"
+            raise BadInput(f"{who}: a principal is named by a text or an integer")
+        if not (event_id is None or is_text(event_id)):
+            raise BadInput(f"{event_id!a:.60} is no event id: it is a text, and half a surrogate pair is none")
         recorded = None if event_id is None else work.recorded(event_id)
         if recorded is not None and _binds(recorded, ref, request):
             return recorded.decision
@@ -248,11 +262,14 @@ class Kernel:
         return None
 
     def _see(self, work: Transaction | Ahead, link: Link, target: Ref) -> Seen[Any] | None:
+        found = work.read(self._target(link, target), target)
+        return None if found is None else Seen(found.state, found.data, dict(found.tallies))
+
+    def _target(self, link: Link, target: Ref) -> Table:
         table = self._learn(link.to)
         if target.machine != table.name:
             raise BadInput(f"link {link.name} takes a {table.name}; got {target}")
-        found = work.read(table, target)
-        return None if found is None else Seen(found.state, found.data, dict(found.tallies))
+        return table
 
     def _answer(self, effect: Effect, how: str, links: Mapping[str, Ref], given: Mapping[str, Any]) -> None:
         assert effect.ref is not None
@@ -292,10 +309,7 @@ def _event(machine: type[Machine], name: str) -> Event[Any]:
 
 
 def _ref(value: Any) -> Ref:
-    ref = getattr(value, "ref", value)
-    if not isinstance(ref, Ref):
-        raise BadInput(f"an instance is addressed by a Ref, a Snapshot or a Decision; got {value!r}")
-    return ref
+    return ref_of(value, "an instance is addressed by")
 
 
 def _binds(recorded: Entry, ref: Ref, request: Request) -> bool:

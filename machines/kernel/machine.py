@@ -13,7 +13,7 @@ from .errors import BadInput, DefinitionError
 from .fields import read_value
 from .links import State
 from .rules import Awaited, Invariant, Monitor, Owe, Refusal, Settled
-from .snapshot import Ref, Request
+from .snapshot import Ref, Request, ref_of
 from .table import EventSpec, Table
 from .variant import Way, vary
 
@@ -52,7 +52,8 @@ class Event(Generic[P]):
             BadInput: a field is missing, unknown, or of another type.
         """
         table = self.machine.table
-        links = {name: _ref(given.pop(name), str(self)) for name in tuple(given) if name in table.links}
+        takes = f"{self}: a link takes"
+        links = {name: ref_of(given.pop(name), takes) for name in tuple(given) if name in table.links}
         if self.spec.payload is None:
             if given:
                 raise BadInput(f"{self} has no payload; got {', '.join(sorted(given))}")
@@ -86,13 +87,6 @@ class Event(Generic[P]):
 
     def __repr__(self) -> str:
         return f"<event {self}>"
-
-
-def _ref(value: Any, where: str) -> Ref:
-    ref = getattr(value, "ref", value)
-    if not isinstance(ref, Ref):
-        raise BadInput(f"{where}: a link takes a Ref, a Snapshot or a Decision; got {value!r}")
-    return ref
 
 
 class _Checked(StateMachineMetaclass):

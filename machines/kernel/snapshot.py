@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
+from .errors import BadInput
 from .links import State
+from .shape import is_text
 
 if TYPE_CHECKING:
     from .machine import Event
 
-__all__ = ["Accepted", "Decision", "Effect", "Failed", "Ref", "Refused", "Request", "Snapshot"]
+__all__ = ["Accepted", "Decision", "Effect", "Failed", "Ref", "Refused", "Request", "Snapshot", "ref_of"]
 
 D = TypeVar("D")
 _NOTHING: Mapping[str, Any] = {}
@@ -25,6 +27,24 @@ class Ref:
 
     def __str__(self) -> str:
         return f"{self.machine} {self.id}"
+
+
+def ref_of(value: Any, what: str) -> Ref:
+    """The address that a Ref, a Snapshot or a Decision has.
+
+    Args:
+        value: one of these.
+        what: what takes it, for the error.
+
+    Raises:
+        BadInput: it is none of these, or no store can keep its id.
+    """
+    ref = getattr(value, "ref", value)
+    if not isinstance(ref, Ref):
+        raise BadInput(f"{what} a Ref, a Snapshot or a Decision; got {value!r}")
+    if not is_text(ref.id):
+        raise BadInput(f"{what} a {ref.machine} with a text as id, half a surrogate pair is none; got {ref.id!a}")
+    return ref
 
 
 @attrs.frozen(eq=False)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from .errors import BadInput
 from .fields import UNKNOWN
 from .links import Seen
+from .shape import shaped
 from .snapshot import Accepted, Decision, Effect, Failed, Ref, Refused, Request, Snapshot
 from .table import Bound, Table, Transition
 
@@ -37,6 +39,9 @@ def step(
     Returns:
         Accepted with the snapshot after and the effects, or Refused with the rule and every false guard. An UNKNOWN
         value makes each guard that asks for it false; a missing link refuses under `link-present` unless optional.
+
+    Raises:
+        BadInput: an effect describes what JSON cannot hold.
     """
     pair = (str(snapshot.state.id), request.name)
     ways = table.moves.get(pair)
@@ -111,11 +116,16 @@ def take(table: Table, snapshot: Snapshot[Any], request: Request, way: Transitio
     effects: tuple[Effect, ...] = ()
     if way.effects:
         told = {**known, "before": snapshot.data, "data": data}
-        effects = tuple(
-            Effect(made.name, made(told), f"{snapshot.ref}/{after.version}.{number}", snapshot.ref)
-            for number, made in enumerate(way.effects)
-        )
+        effects = tuple(_described(after, number, made, told) for number, made in enumerate(way.effects))
     return Accepted(snapshot.ref, snapshot, after, str(way), effects)
+
+
+def _described(after: Snapshot[Any], number: int, made: Bound, told: Mapping[str, Any]) -> Effect:
+    payload = made(told)
+    try:
+        return Effect(made.name, shaped(payload), f"{after.ref}/{after.version}.{number}", after.ref)
+    except (TypeError, RecursionError) as wrong:
+        raise BadInput(f"effect {made.name} of {after.ref} holds what JSON cannot: {wrong}") from None
 
 
 def _unknown(function: Bound, known: Mapping[str, Any]) -> str | None:

@@ -25,7 +25,7 @@ PRINCIPALS = ("a", "b", None)
 def values(field: Field) -> tuple[Any, ...]:
     """The values of a field that tests try."""
     if field.kind == "carried":
-        return ("text",)
+        return (False, True) if field.type is bool else ("text",)
     finite = field.domain()
     if finite is not None and len(finite) <= 16:
         return finite

@@ -281,10 +281,10 @@ class Arena:
         if effect.name == signal.__name__:
             self.signals.append(effect.payload)
             return None
-        self.screen.append(f"{effect.ref.id} {effect.payload.text or 'card'}")
+        self.screen.append(f"{effect.ref.id} {effect.payload['text'] or 'card'}")
         if effect.ref.id in self._broken:
             raise ConnectionError("the transport is broken")
-        return {"approved": effect.payload.approved} if effect.name == announce.__name__ else None
+        return {"approved": effect.payload["approved"]} if effect.name == announce.__name__ else None
 
     def _follow(self) -> None:
         """Keep what the journal has got since."""
