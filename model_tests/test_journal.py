@@ -8,9 +8,10 @@ import pytest
 
 from ..adapters.stores.sqlite import SQLiteStore
 from ..adapters.traces.journal import read, read_journal
-from ..machines.checking import Begin, Record
+from ..machines.checking import Begin, Record, judge
 from ..machines.kernel import BadInput, Kernel
 from .lever import Bell, Frame, Lever, LeverData
+from .staff import Staff
 
 
 @pytest.fixture
@@ -167,3 +168,13 @@ def test_a_journal_is_a_complete_trace_in_which_an_adopted_instance_is_marked(pa
     assert all(isinstance(record, Record) for record in records)
     lines = [(record.line, record.event, record.state, record.adopted) for record in records]  # type: ignore[union-attr]
     assert lines[3:] == [(4, "start", "normal", False), (5, "pull", "pulled", False), (6, None, "thrown", True)]
+
+
+def test_a_monitor_is_judged_by_check_and_not_by_the_kernel(tmp_path: Path) -> None:
+    """Its memory is no part of a snapshot, so no decision hangs on it: see docs/kernel.md."""
+    kernel = Kernel(SQLiteStore(tmp_path / "store.db"))
+    frame = kernel.start(Frame, id="f", box="b")
+    staff = kernel.start(Staff, id="s", line=frame)
+    assert all(kernel.fire(staff, Staff.look()).accepted for _ in range(2))
+    (report,) = judge({"frame": Frame, "staff": Staff}, read(tmp_path / "store.db"))
+    assert [(found.rule, found.line) for found in report.violations] == [("staff-seen-once", 4)]
