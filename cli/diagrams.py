@@ -3,18 +3,11 @@
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-import attrs
 import typer
 
-from ..diagrams.blocks import block
-from ..diagrams.embed import drifted, embed
-from ..diagrams.mermaid import mermaid
-from ..machines.catalogue import MACHINES
-from ..machines.kernel import BadInput
-from .report import visible
-from .words import pick
+from .words import pick, visible
 
 __all__ = ["diagrams"]
 
@@ -44,7 +37,9 @@ def diagrams(
     elif check:
         raise typer.BadParameter("--check goes with embed: leverframe diagrams embed README.md --check")
     else:
-        typer.echo("\n".join(mermaid(table) for table in pick(MACHINES, names or [])), nl=False)
+        from ..diagrams.mermaid import mermaid
+
+        typer.echo("\n".join(mermaid(table) for table in pick(names or [])), nl=False)
 
 
 def _embed(paths: list[Path], check: bool) -> None:
@@ -59,14 +54,18 @@ def _embed(paths: list[Path], check: bool) -> None:
     raise typer.Exit(1 if check and stale else 0)
 
 
-@attrs.frozen
-class _Document:
+class _Document(NamedTuple):
     path: Path
     fresh: str
     drifted: list[tuple[int, str]]
 
 
 def _read(path: Path) -> _Document:
+    from ..diagrams.blocks import block
+    from ..diagrams.embed import drifted, embed
+    from ..machines.catalogue import MACHINES
+    from ..machines.kernel import BadInput
+
     draw = partial(block, MACHINES)
     try:
         text = path.read_bytes().decode()

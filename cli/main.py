@@ -9,9 +9,9 @@ import typer
 from .. import __version__
 from .check import check
 from .diagrams import diagrams
-from .report import visible
 from .rules import explain, rules
 from .show import show
+from .words import visible
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for command in (check, show, rules, explain, diagrams):

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 __all__ = ["progress"]
 
 _LARGE = 8 * 1024 * 1024
@@ -26,6 +23,9 @@ def progress(source: BinaryIO, name: str) -> Iterator[None]:
     if size < _LARGE or not sys.stderr.isatty():
         yield
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     over = threading.Event()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -9,8 +9,9 @@ import attrs
 
 from .. import __version__
 from ..machines.checking import SEVERITY, Report, Verdict, Violation
+from .words import visible
 
-__all__ = ["Judged", "as_json", "as_text", "visible"]
+__all__ = ["Judged", "as_json", "as_text", "summary"]
 
 
 @attrs.frozen
@@ -20,11 +21,6 @@ class Judged:
     source: str
     format: str
     report: Report
-
-
-def visible(text: str) -> str:
-    """Make control and direction characters of foreign text visible, so that output is no injection."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def as_json(judged: Iterable[Judged], verdict: Verdict) -> str:

@@ -1,14 +1,13 @@
 """`leverframe rules` and `leverframe explain`: what protects the lifecycles, for a reader."""
 
-from difflib import get_close_matches
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..machines.catalogue import MACHINES
-from ..machines.kernel import Table
-from ..machines.kernel.own_rules import OWN_RULES
 from .words import pick
+
+if TYPE_CHECKING:
+    from ..machines.kernel import Table
 
 __all__ = ["explain", "rules"]
 
@@ -19,9 +18,11 @@ def rules(
     ] = None,
 ) -> None:
     """List every rule with its sentence and the machines that hold it."""
+    from ..machines.kernel.own_rules import OWN_RULES
+
     held: dict[str, list[str]] = {}
     why: dict[str, str] = {}
-    for table in pick(MACHINES, machines or []):
+    for table in pick(machines or []):
         for name, sentence in table.rules.items():
             held.setdefault(name, []).append(table.name)
             why.setdefault(name, sentence)
@@ -37,11 +38,15 @@ def explain(
     rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's name, as a report gives it.")],
 ) -> None:
     """Say what a rule protects, and where: which guards, states and debts carry it."""
-    tables = [machine.table for machine in MACHINES.values() if rule in machine.table.rules]
+    from difflib import get_close_matches
+
+    from ..machines.kernel.own_rules import OWN_RULES
+
+    tables = [table for table in pick([]) if rule in table.rules]
     if rule in OWN_RULES:
         typer.echo(f"{rule} (every machine): {OWN_RULES[rule]}")
     elif not tables:
-        known = sorted({*OWN_RULES, *(name for machine in MACHINES.values() for name in machine.table.rules)})
+        known = sorted({*OWN_RULES, *(name for table in pick([]) for name in table.rules)})
         near = get_close_matches(rule, known, 5)
         hint = f"; did you mean {', '.join(near)}?" if near else "; `leverframe rules` lists them"
         raise typer.BadParameter(f"no rule {rule}{hint}")
@@ -51,7 +56,7 @@ def explain(
             typer.echo(f"  {line}")
 
 
-def _places(table: Table, rule: str) -> list[str]:
+def _places(table: "Table", rule: str) -> list[str]:
     lines = [
         f"guards {move}: {guard.name}({', '.join(guard.names)})"
         for move in table.transitions

@@ -1,12 +1,13 @@
 """`leverframe show`: a machine for a reader: its states, what each event does in each, and its rules."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..machines.catalogue import MACHINES
-from ..machines.kernel import Table
 from .words import pick
+
+if TYPE_CHECKING:
+    from ..machines.kernel import Table
 
 __all__ = ["show"]
 
@@ -18,18 +19,18 @@ def show(
 ) -> None:
     """Show machines as text: transitions with their guards, refusals by rule, debts."""
     if not machines:
-        for table in pick(MACHINES, []):
+        for table in pick([]):
             typer.echo(
                 f"{table.name:<18} {len(table.states) - 1:>2} states  {len(table.events):>2} events  "
                 f"{table.doc.splitlines()[0]}"
             )
         return
-    for table in pick(MACHINES, machines):
+    for table in pick(machines):
         for line in describe(table):
             typer.echo(line)
 
 
-def describe(table: Table) -> list[str]:
+def describe(table: "Table") -> list[str]:
     """A table as lines of text."""
     lines = [f"{table.name}: {table.doc}", ""]
     for state in table.states.values():

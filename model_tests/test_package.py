@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from .. import __version__
+from .. import __version__, machines
+from ..machines import catalogue
 from .where import PACKAGE, checkout
 
 NAME = __name__.removesuffix(".model_tests.test_package")
@@ -101,6 +102,51 @@ def test_importing_machines_takes_nothing_else() -> None:
     """No adapter, no CLI, no optional package, no thread, no file. Checking and systems may take numpy."""
     above = PACKAGE.parents[NAME.count(".")]
     assert python("-B", "-c", IMPORT_MACHINES, NAME, cwd=above).splitlines() == ["[]", "[]", "1", "[]"]
+
+
+LOADED = """
+import sys
+from importlib import import_module
+
+name, module, *arguments = sys.argv[1:]
+try:
+    sys.argv = ["leverframe", *arguments]
+    found = import_module(name + module)
+    if arguments:
+        found.main()
+except SystemExit:
+    pass
+print(sorted({m.removeprefix(name + ".") for m in sys.modules if m.startswith(name + ".")}), file=sys.stderr)
+print(sorted({"rich", "msgspec", "sqlite_utils", "statemachine", "attrs"} & sys.modules.keys()), file=sys.stderr)
+"""
+
+
+def loaded(module: str, *arguments: str) -> tuple[set[str], set[str]]:
+    """Our own modules, and those of others that take long, that are imported by then."""
+    above = PACKAGE.parents[NAME.count(".")]
+    command = [sys.executable, "-c", LOADED, NAME, module, *arguments]
+    done = subprocess.run(command, cwd=above, capture_output=True, text=True)
+    own, foreign = (set(ast.literal_eval(line)) for line in done.stderr.splitlines())
+    return own, foreign
+
+
+def test_importing_machines_waits_for_no_lifecycle() -> None:
+    own, foreign = loaded(".machines")
+    assert {name for name in own if not name.startswith("machines.kernel")} == {"machines"}
+    assert foreign == {"attrs", "statemachine"}
+
+
+def test_a_lifecycle_is_there_when_it_is_asked_for() -> None:
+    for name in machines.__all__:
+        assert getattr(machines, name) is vars(catalogue).get(name, getattr(machines.kernel, name, None))
+    with pytest.raises(AttributeError, match="has no attribute 'Lorry'"):
+        machines.Lorry  # noqa: B018
+
+
+def test_help_waits_for_no_other_room() -> None:
+    own, foreign = loaded(".cli.main", "--help")
+    assert {name.partition(".")[0] for name in own} == {"cli"}
+    assert foreign == set()
 
 
 @pytest.fixture

@@ -50,6 +50,9 @@ class _Compiler:
         self.states: dict[str, State] = {str(state.id): cast(State, state) for state in cls.states_map.values()}
         self.links = {name: value for name, value in namespace.items() if isinstance(value, Link)}
         self.tallies = tuple(name for name, value in namespace.items() if isinstance(value, Tally))
+        self.notes = inspect.get_annotations(cls, eval_str=True)
+        self.bounds: dict[int, Bound] = {}
+        self.made: dict[int, Any] = {}
         self.naming = Naming(
             self.name,
             self.states,
@@ -122,8 +125,7 @@ class _Compiler:
     def _event(self, name: str) -> EventSpec:
         from .machine import Event
 
-        notes = inspect.get_annotations(self.cls, eval_str=True)
-        note = notes.get(name)
+        note = self.notes.get(name)
         if typing.get_origin(note) is not Event:
             raise self._wrong(
                 f"event {name} has no payload type: write `{name}: Event[None] = ...` or name its payload class"
@@ -237,19 +239,27 @@ class _Compiler:
         return Transition(event, source, target, tuple(guards), updates[0] if updates else None, tuple(effects))
 
     def _function(self, function: Any, where: str) -> Bound:
+        """A function with what it asks for, looked at once however many transitions use it."""
+        bound = self.bounds.get(id(function))
+        if bound is None:
+            bound = self.bounds[id(function)] = self._inspected(function, where)
+        return bound
+
+    def _inspected(self, function: Any, where: str) -> Bound:
         if not isinstance(function, types.FunctionType) or function.__name__ == "<lambda>":
             raise self._wrong(
                 f"{where}: {function!r} is no plain function: guards, updates and effects are module-level functions"
             )
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
             raise self._wrong(f"{where}: {function.__name__} is async or a generator: a step is one pure call")
-        for parameter in inspect.signature(function).parameters.values():
+        parameters = inspect.signature(function).parameters
+        for parameter in parameters.values():
             if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
                 raise self._wrong(
                     f"{where}: {function.__name__} takes {parameter}: plain parameters without defaults, "
                     "injected by name"
                 )
-        return Bound(function, tuple(inspect.signature(function).parameters), rule_of(function))
+        return Bound(function, tuple(parameters), rule_of(function))
 
     def _bound(self, function: Any, known: set[str], what: str, ruled: bool = False) -> Bound:
         bound = self._function(function, what)
@@ -268,7 +278,7 @@ class _Compiler:
 
     def _data(self, moves: Mapping[tuple[str, str], tuple[Transition, ...]]) -> type | None:
         births = [way for (state, _), ways in moves.items() if state == "absent" for way in ways]
-        made = {_returns(way.update) for way in births if way.update}
+        made = {self._returns(way.update) for way in births if way.update}
         if not made:
             return None
         if len(made) > 1 or any(way.update is None for way in births):
@@ -303,10 +313,9 @@ class _Compiler:
                     self._known(guard, known, str(way))
                 if way.update:
                     self._known(way.update, known, str(way))
-                    if _returns(way.update) is not data:
-                        raise self._wrong(
-                            f"{way}: {way.update.name} returns {_returns(way.update)}, and the data class is {data}"
-                        )
+                    made = self._returns(way.update)
+                    if made is not data:
+                        raise self._wrong(f"{way}: {way.update.name} returns {made}, and the data class is {data}")
                 for effect in way.effects:
                     self._known(effect, told, str(way))
 
@@ -351,6 +360,8 @@ class _Compiler:
             )
         return "owner_lost"
 
-
-def _returns(bound: Bound | None) -> Any:
-    return typing.get_type_hints(bound.function).get("return") if bound else None
+    def _returns(self, update: Bound) -> Any:
+        key = id(update.function)
+        if key not in self.made:
+            self.made[key] = typing.get_type_hints(update.function).get("return")
+        return self.made[key]

@@ -1,0 +1,47 @@
+"""From the paths that are typed to the reports on them."""
+
+import sys
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import cast
+
+from ..adapters.traces import journal, sources
+from ..machines.catalogue import MACHINES
+from ..machines.checking import Report, judge
+from ..machines.kernel import BadInput
+from .progress import progress
+from .report import Judged
+from .words import visible
+
+__all__ = ["FORMATS", "judge_path"]
+
+FORMATS = (*sources.FORMATS, journal.NAME)
+"""The names of the readers."""
+
+
+def judge_path(path: str, format: str | None) -> Iterator[Judged | None]:
+    """The reports on a path; None for a file in a folder that no reader knows."""
+    if path == "-":
+        yield from _one("-", cast(BufferedReader, sys.stdin.buffer), None, format, named=True)
+        return
+    for file in sources.files(Path(path)):
+        try:
+            source = file.open("rb")
+        except OSError as error:
+            yield Judged(str(file), "", Report("", "unreadable", 0, 0, note=f"cannot be opened: {error.strerror}"))
+            continue
+        with source, progress(source, visible(str(file))):
+            yield from _one(str(file), source, file, format, named=not Path(path).is_dir())
+
+
+def _one(
+    name: str, source: BufferedReader, path: Path | None, format: str | None, *, named: bool
+) -> Iterator[Judged | None]:
+    try:
+        found = sources.open_source(name, source, path, format)
+    except BadInput as bad:
+        yield Judged(name, "", Report("", "unreadable", 0, 0, note=str(bad))) if named else None
+        return
+    for report in judge(MACHINES, found.stream):
+        yield Judged(name, found.format, report)
