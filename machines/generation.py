@@ -193,8 +193,8 @@ class Generation(Machine):
     admit_uncancelled: Event[Commit] = active.to(active, cond=[publishing, current, unstopped, has_workstream])
     tools_admitted: Event[None] = active.to(active, cond=[publishing, current, unstopped, no_debt], on=batch_opened)
     fold: Event[None] = active.to(active, cond=[publishing, current, unstopped, whole_batch], on=batch_closed)
-    rows_complete: Event[None] = active.to(active, cond=all_rows, on=batch_closed) | poisoned.to(
-        stopped, cond=repaired, on=batch_closed
+    rows_complete: Event[None] = active.to(active, cond=[publishing, current, all_rows], on=batch_closed) | poisoned.to(
+        stopped, cond=[publishing, current, repaired], on=batch_closed
     )
     stream_registered: Event[None] = active.to(active, cond=live)
     late_result: Event[None] = never()

@@ -3,7 +3,8 @@
 What may race: the gate, the executor, the output guard and the fold on one side, a Stop, a force-abandon and a close on
 the other. Before a Stop the call goes its way and `answer` writes its row inside the fold; from the Stop on nothing
 new is cleared, started or reviewed, and the cancel path writes the row (`stop`), or the force does (`force_abandon`).
-Whoever writes first wins, the other learns that it is done; `answered` is the only end: never two rows, never none.
+Whoever writes first wins, the other learns that it is done; `answered` is the only end: never two rows, never none. A
+generation that a force has replaced writes no row any more, on whatever path: the force answers for it.
 
 Each row tells the truth about the effect: none, because it never started; unknown; observed, but not reviewed; or what
 was staged. Guarded text that missed its fold is dropped, never smuggled in by a later cleanup.
@@ -135,10 +136,14 @@ def as_prepared(data: ToolcallData, cycle: Cycle | None) -> bool:
     return cycle is not None and data.digest is not None and data.digest == cycle.data.digest
 
 
-@guard("generation-superseded", "the rows of a call are written by its own generation: an orphan writes nothing")
-def own_generation(generation: Owner, session: Context) -> bool:
-    sealed = session.data.draining or session.state == Session.shut
-    return not sealed and session.data.last == generation.data.number
+@guard("generation-superseded", "the row of a call is written by its own generation: an orphan writes nothing")
+def current(generation: Owner, session: Context) -> bool:
+    return session.data.last == generation.data.number
+
+
+@guard("generation-superseded", "once a close has shut publication no turn writes a row any more")
+def unsealed(session: Context) -> bool:
+    return not session.data.draining and session.state != Session.shut
 
 
 @guard("no-commit-after-stop", "guarded text is folded before a Stop or never; after it only what is staged")
@@ -258,15 +263,15 @@ class Toolcall(Machine):
     result: Event[None] = running.to(observed)
     guard_returned: Event[None] = observed.to(reviewed, cond=guard_live)
     guard_refused: Event[None] = observed.to(observed)
-    answer: Event[None] = reviewed.to(answered, cond=[own_generation, folds_or_staged], on=folded)
+    answer: Event[None] = reviewed.to(answered, cond=[current, unsealed, folds_or_staged], on=folded)
     stop: Event[None] = (
-        owed.to(answered, cond=cancelled, on=never_started)
-        | prepared.to(answered, cond=cancelled, on=never_started)
-        | gated.to(answered, cond=cancelled, on=never_started)
-        | cleared.to(answered, cond=cancelled, on=never_started)
-        | running.to(answered, cond=cancelled, on=effect_unknown)
-        | observed.to(answered, cond=cancelled, on=content_omitted)
-        | reviewed.to(answered, cond=cancelled, on=content_omitted)
+        owed.to(answered, cond=[current, cancelled], on=never_started)
+        | prepared.to(answered, cond=[current, cancelled], on=never_started)
+        | gated.to(answered, cond=[current, cancelled], on=never_started)
+        | cleared.to(answered, cond=[current, cancelled], on=never_started)
+        | running.to(answered, cond=[current, cancelled], on=effect_unknown)
+        | observed.to(answered, cond=[current, cancelled], on=content_omitted)
+        | reviewed.to(answered, cond=[current, cancelled], on=content_omitted)
     )
     force_abandon: Event[None] = (
         owed.to(answered, cond=replaced, on=effect_unknown)

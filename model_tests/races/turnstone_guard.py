@@ -112,7 +112,7 @@ RACES = [
         ],
         [wrote("a", Wrote.OBSERVED), wrote("b", Wrote.OBSERVED), is_in("g1", Generation.abandoned)],
         order="between",
-        without=[Without(Toolcall, (toolcall.own_generation, toolcall.folds_or_staged))],
+        without=[Without(Toolcall, (toolcall.current, toolcall.folds_or_staged))],
     ),
     Race(
         "turnstone-75",

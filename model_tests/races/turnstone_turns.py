@@ -254,6 +254,27 @@ RACES = [
         order="claim-first",
     ),
     Race(
+        "turnstone-94",
+        "Cleanup vs successor claim: between the number of the force and its rows, nothing of the cleanup",
+        [*chat(), *running("a", "b"), STOPS],
+        [
+            HOST.does(fire("session", Session.abandon, number=1)),
+            WORKER.may_not("generation-superseded", *rows("ab")),
+            WORKER.may_not("generation-superseded", fire("a", Toolcall.stop)),
+            WORKER.may_not("generation-superseded", fire("g1", Generation.rows_complete)),
+            HOST.does(*force("a", "b")[1:]),
+            claim("g2", 3),
+        ],
+        [
+            wrote("a", Wrote.UNKNOWN),
+            wrote("b", Wrote.UNKNOWN),
+            went("a", "start prepare_ok gate_opened approved execute force_abandon"),
+            in_order("session.abandon", "a.force_abandon", "g1.force_abandon", "g2.start"),
+        ],
+        order="between",
+        without=[Without(Toolcall, (toolcall.current,))],
+    ),
+    Race(
         "turnstone-95",
         "Force addresses the pinned worker",
         [*chat(), WORKER.does(fire("g1", Generation.exit_ok)), claim("g2", 2)],

@@ -381,6 +381,22 @@ ROWS = [
         LIVE,
         note="section 0: the session's epoch must have moved; a row of its own for 3.21 to 3.23, too",
     ),
+    *(
+        Row(
+            f"turnstone-3.{number}",
+            T,
+            states,
+            (T.stop,),
+            None,
+            "generation-superseded",
+            READY,
+            {},
+            links,
+            note="2.39: an orphan writes nothing, not even what its cancel path would have written",
+        )
+        for number, states in ((20, UNCLEARED), (21, (T.running,)), (22, (T.observed,)), (23, (T.reviewed,)))
+        for links in (REPLACED, STOPPED_REPLACED, owner(epoch=4, last=6, generation=Generation.poisoned))
+    ),
     Row(
         "turnstone-3.20",
         T,
