@@ -247,6 +247,13 @@ def leaves_nothing(state: State, data: CycleData) -> bool:
     return state != Cycle.abandoned or not (data.captured or data.mutated)
 
 
+@invariant("one-response-per-cycle", "a cycle has its response from the capture on, and before it none")
+def response_from_capture_on(state: State, data: CycleData) -> bool:
+    if state == Cycle.preflight_started:
+        return not data.captured
+    return state != Cycle.response_captured or data.captured
+
+
 @step_invariant("one-response-per-cycle", "a captured response is kept or retired, and never replaced")
 def never_replaced(before: CycleData, after: CycleData) -> bool:
     return before.response is None or after.response in (None, before.response)
@@ -329,5 +336,5 @@ class Cycle(Machine):
         response_captured: owe("cycle-ends"),
         write_applied: owe("cycle-ends"),
     }
-    invariants = [has_cause, leaves_nothing]
+    invariants = [has_cause, leaves_nothing, response_from_capture_on]
     step_invariants = [never_replaced, mutation_stays, block_stays]

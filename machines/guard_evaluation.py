@@ -166,10 +166,17 @@ def merged_with(data: EvaluationData, risk: Risk, flags: frozenset[Id]) -> Evalu
     return attrs.evolve(data, llm=risk, flags=data.flags | flags)
 
 
-@invariant("guard-heuristic-first", "nothing passes the heuristic by")
+@invariant("guard-heuristic-first", "the heuristic is the first to find anything, and nothing passes it by")
 def heuristic_came_first(state: State, data: EvaluationData) -> bool:
-    unscreened = (GuardEvaluation.begun, GuardEvaluation.refused_eval)
-    return data.heuristic is not None or (state in unscreened and data.llm is None)
+    if data.heuristic is not None:
+        return state not in (GuardEvaluation.begun,)
+    unscreened = state in (GuardEvaluation.begun, GuardEvaluation.refused_eval)
+    return unscreened and data.llm is None and not data.redact and not data.flags
+
+
+@invariant("guard-only-raises", "the model gives one verdict, and it is merged with what the heuristic found")
+def model_speaks_once(state: State, data: EvaluationData) -> bool:
+    return data.llm is None or state not in (GuardEvaluation.screened, GuardEvaluation.judging)
 
 
 @step_invariant("guard-only-raises", "risk and flags only grow, and no redaction is undone")
@@ -226,5 +233,5 @@ class GuardEvaluation(Machine):
         state: owe("guard-before-fold", "no result is folded before its evaluation has ended")
         for state in (begun, screened, judging, merged, admitted)
     }
-    invariants = [heuristic_came_first]
+    invariants = [heuristic_came_first, model_speaks_once]
     step_invariants = [only_raises]

@@ -224,6 +224,19 @@ def row_when_answered(state: State, data: ToolcallData) -> bool:
     return (state in (Toolcall.answered,)) is (data.wrote is not None)
 
 
+@invariant("approval-binds-content", "content is fingerprinted when its call is prepared: not before, and never not")
+def digest_when_prepared(state: State, data: ToolcallData) -> bool:
+    unprepared = state in (Toolcall.owed,) or data.staged is Staged.ERROR
+    return state in (Toolcall.answered,) or (data.digest is None) is unprepared
+
+
+@invariant("outcome-honest", "what is staged for a call waits for review, and is what its row says")
+def staged_is_written(state: State, data: ToolcallData) -> bool:
+    if state in (Toolcall.answered,):
+        return (data.staged is not None) is (data.wrote is Wrote.STAGED)
+    return data.staged is None or state in (Toolcall.reviewed,)
+
+
 @step_invariant("approval-binds-content", "content, once fingerprinted, never changes, and what is staged stays")
 def content_stays(before: ToolcallData, after: ToolcallData) -> bool:
     return before.digest in (None, after.digest) and before.staged in (None, after.staged)
@@ -311,6 +324,6 @@ class Toolcall(Machine):
         state: owe("calls-closed-by-terminal", "a call gets its row before its session shuts", until=session_shut)
         for state in unanswered
     }
-    invariants = [row_when_answered]
+    invariants = [row_when_answered, digest_when_prepared, staged_is_written]
     step_invariants = [content_stays]
     monitors = [honest]
