@@ -124,6 +124,11 @@ def owner_aborted(data: GateData, session: Seen[SessionData]) -> bool:
     return aborted(data.epoch, data.generation, session)
 
 
+@guard("no-new-work-after-cancel", "verdicts qualify a batch only while its owner is live")
+def still_live(data: GateData, session: Seen[SessionData]) -> bool:
+    return not aborted(data.epoch, data.generation, session)
+
+
 @guard("lease-after-stop", "a gate changes what is visible only under a lease of its own owner, granted before a Stop")
 def leased(data: GateData, lease: Seen[LeaseData]) -> bool:
     same = (lease.data.epoch, lease.data.generation) == (data.epoch, data.generation)
@@ -244,7 +249,8 @@ def cycle_approved(cycle: Seen[ApprovalData] | None) -> bool:
 def cycle_cancelled(cycle: Seen[ApprovalData] | None) -> bool:
     if cycle is None:
         return False
-    return cycle.data.outcome is Outcome.CANCELLED or cycle.state in (Approval.withdrawn,)
+    unseen = cycle.data.outcome is None and cycle.state in (Approval.withdrawn,)
+    return unseen or cycle.data.outcome is Outcome.CANCELLED
 
 
 @guard("gate-follows-claim", "a cycle that was denied or timed out ends its gate as denied")
@@ -338,8 +344,8 @@ class Gate(Machine):
         smart_wait, cond=[asks, smart, coherent, no_blanket, no_override, judged_all, told_apart, few]
     )
     smart_ready: Event[Verdicts] = (
-        smart_wait.to(cancelled, cond=owner_aborted)
-        | smart_wait.to(qualified, cond=[llm_all, approve_all, confident, own_verdicts, heuristic_agrees])
+        smart_wait.to(qualified, cond=[still_live, llm_all, approve_all, confident, own_verdicts, heuristic_agrees])
+        | smart_wait.to(cancelled, cond=owner_aborted)
         | smart_wait.to(prompting)
     )
     smart_deadline: Event[None] = smart_wait.to(cancelled, cond=owner_aborted) | smart_wait.to(prompting)

@@ -122,11 +122,6 @@ def no_debt(owed: int) -> bool:
     return owed == 0
 
 
-@guard("calls-closed-by-terminal", "an exit over owed rows poisons: it ends no turn")
-def in_debt(owed: int) -> bool:
-    return owed > 0
-
-
 @guard("late-handle-refused", "a stream of a stopped, ended or shut generation is closed at once")
 def live(data: GenerationData, session: Seen[SessionData]) -> bool:
     return not aborted(data, session)
@@ -148,6 +143,7 @@ def session_is_shut(session: Seen[SessionData]) -> bool:
 
 
 whole_batch = under("calls-closed-by-terminal", "a fold writes exactly one row for every call of its batch", no_debt)
+paid = under("calls-closed-by-terminal", "an exit ends its turn when no row is owed; else it only poisons", no_debt)
 all_rows = under("call-result-exactly-once", "the debt is paid when every owed call has its one row", no_debt)
 repaired = under("generation-poisoned", "a poisoned generation ends when its owed rows are written", no_debt)
 calls_settled = under("force-settles-calls", "a force answers every owed call in the same commit", no_debt)
@@ -199,14 +195,14 @@ class Generation(Machine):
     stream_registered: Event[None] = active.to(active, cond=live)
     late_result: Event[None] = never()
     exit_ok: Event[None] = (
-        active.to(poisoned, cond=[current, in_debt])
-        | active.to(finished, cond=[current, unstopped])
-        | active.to(stopped, cond=current)
+        active.to(finished, cond=[current, paid, unstopped])
+        | active.to(stopped, cond=[current, paid])
+        | active.to(poisoned, cond=current)
     )
-    exit_cancelled: Event[None] = active.to(poisoned, cond=[current, was_stopped, in_debt]) | active.to(
-        stopped, cond=[current, was_stopped]
+    exit_cancelled: Event[None] = active.to(stopped, cond=[current, was_stopped, paid]) | active.to(
+        poisoned, cond=[current, was_stopped]
     )
-    exit_failed: Event[None] = active.to(poisoned, cond=[current, in_debt]) | active.to(failed, cond=current)
+    exit_failed: Event[None] = active.to(failed, cond=[current, paid]) | active.to(poisoned, cond=current)
     force_abandon: Event[Force] = active.to(
         abandoned, cond=[pinned, unshut, outnumbered, calls_settled], on=batch_closed
     ) | poisoned.to(abandoned, cond=[pinned, unshut, outnumbered, calls_settled], on=batch_closed)
