@@ -5,13 +5,13 @@ its guard holds decides; the others are refused by rule and told so. A Stop that
 is approved after it, and its sweep cancels what is left. A denial may follow it if its lease came before it; so may
 the deadline, which needs no lease.
 
-What it repairs: V1, a deadline after a Stop settles nothing and the card hangs for ever: here `time_out` is always
-possible in published, and `unregister` of an undecided card is refused. V4, a click leased before a Stop approves
-after it: here the owner must be live now, too. V5, a card that only some surfaces saw is dropped without an outcome:
-here `seen` says that one is owed.
-
 The latch (`publish`) comes after the release of the bundle's lease, so that no outcome overtakes a card on another
 surface. Without a session there is no witness: people decide, and every sweep takes the cycle.
+
+What it repairs: V1, a deadline after a Stop settles nothing and the card hangs for ever: here a Stop does not hinder
+`time_out`, and `unregister` of an undecided card is refused. V4, a click leased before a Stop approves after it: here
+the owner must be live now, too. V5, a card that only some surfaces saw is dropped without an outcome: here `seen` says
+that one is owed.
 
 Source: seed turnstone-approval, "Policy, Smart Approval, and human gate" and "Cancellation boundary";
 lifecycles/turnstone-tables.md 9, with `show`, `tell` and `tell_failed` of its section 0; turnstone-races.md 1 to 23.
@@ -111,6 +111,11 @@ def was_seen(data: ApprovalData) -> bool:
     return data.seen
 
 
+@guard("approval-outcome-visible", "a card that may have been seen gets a visible outcome, and never just goes away")
+def unseen(data: ApprovalData) -> bool:
+    return not data.seen
+
+
 @guard("approval-owner-live", "a click counts under a lease taken while the owner was live; else the sweep decides")
 def leased_live(data: ApprovalData, lease: Seen[LeaseData]) -> bool:
     same = (lease.data.epoch, lease.data.generation) == (data.epoch, data.generation)
@@ -152,17 +157,12 @@ def drained(admission: Seen[AdmissionData]) -> bool:
     return admission.tallies["active"] == 0
 
 
-@guard("approval-owner-aborted", "a card that nobody saw is withdrawn, with nothing to tell")
-def unseen(data: ApprovalData) -> bool:
-    return not data.seen
-
-
 @guard("approval-outcome-visible", "the outcome that is shown equals the decision that was made")
 def as_decided(data: ApprovalData, approved: bool) -> bool:
     return approved == (data.outcome is Outcome.APPROVED)
 
 
-shown_before = under("approval-outcome-visible", "a card that may have been seen gets a visible outcome", was_seen)
+nobody_saw = under("approval-owner-aborted", "a card that nobody saw is withdrawn, with nothing to tell", unseen)
 
 
 def born(digest: Id, principal: Principal, bundle: Seen[LeaseData]) -> ApprovalData:
@@ -232,45 +232,38 @@ class Approval(Machine):
     start: Event[Card] = absent.to(registered, cond=leased, on=born, after=card)
     show: Event[None] = registered.to(registered, on=shown) | published.to(published)
     publish: Event[None] = registered.to(published, cond=[bundle_out, was_seen])
-    publish_failed: Event[None] = registered.to(
-        resolved, cond=shown_before, on=cancelled, after=announce
-    ) | registered.to(withdrawn)
+    publish_failed: Event[None] = registered.to(withdrawn, cond=unseen) | registered.to(
+        resolved, on=cancelled, after=announce
+    )
     approve: Event[Click] = published.to(
         resolved, cond=[leased_live, owner_live, within_limits, as_shown], on=approved, after=announce
     )
     deny: Event[Click] = published.to(resolved, cond=[leased_live, within_limits], on=denied, after=announce)
     time_out: Event[None] = published.to(resolved, on=timed_out, after=announce)
     cancel: Event[None] = (
-        registered.to(resolved, cond=[owner_aborted, swept, drained, shown_before], on=cancelled, after=announce)
-        | registered.to(withdrawn, cond=[owner_aborted, swept, drained, unseen])
+        registered.to(withdrawn, cond=[owner_aborted, swept, drained, nobody_saw])
+        | registered.to(resolved, cond=[owner_aborted, swept, drained], on=cancelled, after=announce)
         | published.to(resolved, cond=[sweepable, swept, drained], on=cancelled, after=announce)
     )
     tell: Event[Told] = resolved.to(told, cond=as_decided)
     tell_failed: Event[None] = resolved.to(told)
     unregister: Event[None] = never()
 
+    undecided, ended = (registered, published), (told, withdrawn)
+    over = (resolved, *ended)
     rules = [
         rule("approval-has-request", absent, why="there is no card before one is registered"),
-        rule("no-event-after-terminal", resolved, told, withdrawn, why="what has been decided takes no other turn"),
+        rule("no-event-after-terminal", *over, why="what has been decided takes no other turn"),
+        refused(start, otherwise=True, rule="approval-published-once"),
+        refused(publish, publish_failed, when=published, rule="approval-published-once", why="a card goes out once"),
         refused(approve, deny, time_out, when=registered, rule="approval-has-request"),
         refused(
-            approve,
-            deny,
-            time_out,
-            cancel,
-            when=(resolved, told, withdrawn),
-            rule="approval-resolved-once",
-            why="a cycle is decided once: whoever was first has won, and who is late learns it",
+            approve, deny, time_out, cancel, when=over, rule="approval-resolved-once", why="the first decision stands"
         ),
-        refused(publish, publish_failed, when=published, rule="approval-published-once", why="a card goes out once"),
-        refused(start, otherwise=True, rule="approval-published-once"),
-        refused(tell, tell_failed, when=(registered, published, told, withdrawn), rule="approval-outcome-visible"),
-        refused(unregister, when=(registered, published, resolved), rule="approval-outcome-visible"),
+        refused(tell, tell_failed, when=(*undecided, *ended), rule="approval-outcome-visible"),
+        refused(unregister, when=(*undecided, resolved), rule="approval-outcome-visible"),
         settled(
-            unregister,
-            when=(told, withdrawn),
-            rule="approval-settled-by-terminal",
-            why="a card leaves the registry when it was decided and told, or never seen",
+            unregister, when=ended, rule="approval-settled-by-terminal", why="a card leaves when told, or never seen"
         ),
     ]
     owes = {

@@ -524,7 +524,6 @@ def first(faults: list[int]) -> int | None:
 
 
 HELD_BY_ORDER = {
-    "approval": {"unseen": "the way before it takes every card that was seen"},
     "fallback": {"in_head": "the way before it takes every commit without the body"},
 }
 """Guards that a way written earlier makes idle, as long as it stands there."""

@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from ..machines.approval import Approval, ApprovalData, Outcome, approved, as_shown, unseen
+from ..machines.approval import Approval, ApprovalData, Outcome, approved, as_shown
 from ..machines.kernel import Id, Machine, Seen, Way, guard
 from ..machines.session import SessionData
 from .generate.proof import Claim, Proof, claims
@@ -64,12 +64,19 @@ def test_a_guard_that_says_neither_yes_nor_no_is_refuted() -> None:
 
 
 def test_two_ways_that_do_not_exclude_each_other_are_refuted() -> None:
-    @guard("approval-owner-aborted", "planted")
+    @guard("approval-deadline-captured", "planted")
     def undecided(data: ApprovalData) -> bool:
         return data.outcome is None
 
-    wrong = Approval.variant("undecided", replace={unseen: undecided}, why="planted")
-    proof = proven(wrong, "registered cancel resolved excludes registered cancel withdrawn")
+    @guard("approval-deadline-captured", "planted")
+    def visible(data: ApprovalData) -> bool:
+        return data.seen
+
+    back = Way(Approval.published, Approval.time_out, Approval.registered, cond=(undecided,))
+    gone = Way(Approval.published, Approval.time_out, Approval.registered, cond=(visible,))
+    cell = (Approval.published, Approval.time_out)
+    wrong = Approval.variant("back", drop=[cell], add=[back, gone], why="planted")
+    proof = proven(wrong, "published time_out registered excludes published time_out registered")
     assert proof.verdict == "refuted"
 
 
