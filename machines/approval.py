@@ -66,6 +66,8 @@ class ApprovalData:
     epoch: Epoch | None
     """The witness, taken over from the lease of the bundle: a Stop since then has moved the session's."""
     generation: Epoch | None
+    bounded: bool
+    """Does the wait for a person end at all?"""
     outcome: Outcome | None = None
     seen: bool = False
     """May a surface have shown the card? Then an outcome is owed to it."""
@@ -76,6 +78,8 @@ class Card:
     digest: Id
     """Fingerprint of the arguments on the card."""
     principal: Principal
+    bounded: bool
+    """Does the wait end, as it was captured when the batch was prepared?"""
     text: str = carried()
 
 
@@ -137,6 +141,11 @@ def as_shown(data: ApprovalData, digest: Id) -> bool:
     return data.digest == digest
 
 
+@guard("approval-deadline-captured", "a wait that was captured as unbounded has no deadline")
+def has_deadline(data: ApprovalData) -> bool:
+    return data.bounded
+
+
 @guard("sweep-spares-successor", "a sweep takes only the cycles of an owner that was stopped")
 def owner_aborted(data: ApprovalData, session: Seen[SessionData] | None) -> bool:
     return aborted(data.epoch, data.generation, session)
@@ -165,8 +174,8 @@ def as_decided(data: ApprovalData, approved: bool) -> bool:
 nobody_saw = under("approval-owner-aborted", "a card that nobody saw is withdrawn, with nothing to tell", unseen)
 
 
-def born(digest: Id, principal: Principal, bundle: Seen[LeaseData]) -> ApprovalData:
-    return ApprovalData(digest, principal, bundle.data.epoch, bundle.data.generation)
+def born(digest: Id, principal: Principal, bounded: bool, bundle: Seen[LeaseData]) -> ApprovalData:
+    return ApprovalData(digest, principal, bundle.data.epoch, bundle.data.generation, bounded)
 
 
 def shown(data: ApprovalData) -> ApprovalData:
@@ -189,9 +198,9 @@ def cancelled(data: ApprovalData) -> ApprovalData:
     return attrs.evolve(data, outcome=Outcome.CANCELLED)
 
 
-def card(digest: Id, principal: Principal, text: str) -> Card:
+def card(digest: Id, principal: Principal, bounded: bool, text: str) -> Card:
     """Show the card on every surface. A handler that fails half way fires `show` first; a time-out counts as seen."""
-    return Card(digest, principal, text=text)
+    return Card(digest, principal, bounded, text=text)
 
 
 def announce(data: ApprovalData) -> Told:
@@ -239,7 +248,7 @@ class Approval(Machine):
         resolved, cond=[leased_live, owner_live, within_limits, as_shown], on=approved, after=announce
     )
     deny: Event[Click] = published.to(resolved, cond=[leased_live, within_limits], on=denied, after=announce)
-    time_out: Event[None] = published.to(resolved, on=timed_out, after=announce)
+    time_out: Event[None] = published.to(resolved, cond=has_deadline, on=timed_out, after=announce)
     cancel: Event[None] = (
         registered.to(withdrawn, cond=[owner_aborted, swept, drained, nobody_saw])
         | registered.to(resolved, cond=[owner_aborted, swept, drained], on=cancelled, after=announce)

@@ -10,7 +10,8 @@ that cannot be asked allows nothing: without an answer the whole batch goes to a
 denied something and left nothing never reaches the grants, where it would end approved (a hole of the table).
 
 Up to three leases, each given with the event that it allows; all belong to the gate's own witness. The cycle is named
-when the gate is born and must not exist then: a gate that needs no person never has one.
+when the gate is born and must not exist then: a gate that needs no person never has one. Whether the wait for a person
+ends at all was captured with the card, and is read there.
 
 Source: seed turnstone-approval, "Policy, Smart Approval, and human gate"; lifecycles/turnstone-tables.md 8;
 turnstone-races.md 1 to 5, 20, 21, 38 to 40.
@@ -49,7 +50,6 @@ class GateData:
     smart_on: bool
     stamps_coherent: bool
     threshold: Confidence | None
-    bounded: bool
     any_denied: bool = False
     policy_known: bool = True
 
@@ -73,8 +73,6 @@ class Entered:
     """Do all items carry the same Smart options, as captured when they were prepared?"""
     threshold: Confidence | None
     """The captured confidence that Smart Approval asks for."""
-    bounded: bool
-    """Does the captured human wait end at all?"""
 
 
 @attrs.frozen
@@ -259,8 +257,8 @@ def cycle_denied(cycle: Seen[ApprovalData] | None) -> bool:
 
 
 @guard("approval-deadline-captured", "a wait that was captured as unbounded has no deadline")
-def ends(data: GateData) -> bool:
-    return data.bounded
+def ends(cycle: Seen[ApprovalData] | None) -> bool:
+    return cycle is not None and cycle.data.bounded
 
 
 no_override = under("smart-batch-atomic", "a budget override is never for Smart Approval", no_budget)
@@ -278,7 +276,6 @@ def entered_with(
     smart_on: bool,
     stamps_coherent: bool,
     threshold: Confidence | None,
-    bounded: bool,
 ) -> GateData:
     return GateData(
         epoch,
@@ -291,7 +288,6 @@ def entered_with(
         smart_on,
         stamps_coherent,
         threshold,
-        bounded,
     )
 
 

@@ -35,7 +35,7 @@ WORLD = World(
         fire("admission", Admission.start),
         fire("bundle", Lease.start, **_FIRST),
         fire("bundle", Lease.grant),
-        fire("cycle", Approval.start, digest="a", principal="a", bundle="bundle", **_HOME),
+        fire("cycle", Approval.start, digest="a", principal="a", bounded=True, bundle="bundle", **_HOME),
         fire("cycle", Approval.show),
         fire("bundle", Lease.release),
         fire("cycle", Approval.publish),
@@ -81,7 +81,7 @@ WORLD = World(
             [
                 fire("session", Session.claim),
                 fire("later_bundle", Lease.grant),
-                fire("later", Approval.start, digest="a", principal="a", bundle="later_bundle", **_HOME),
+                fire("later", Approval.start, digest="a", principal="a", bounded=True, bundle="later_bundle", **_HOME),
                 fire("later", Approval.show),
                 fire("later_bundle", Lease.release),
                 fire("later", Approval.publish),

@@ -139,8 +139,8 @@ def overlapping_sweeps() -> Flow:
     return flow.row("ui", "sweep_returned", "y").returned("k").cancelled(1)
 
 
-def timed_out() -> Flow:
-    flow = Flow().asking(approval_wait_seconds=0.1).click("k", "timeout", "w", timeout=True).returned("k")
+def timed_out(**wait: Any) -> Flow:
+    flow = Flow().asking(**wait).click("k", "timeout", "w", timeout=True).returned("k")
     flow.commit("_publish_post_approval", 1).row("client_stream", "tool_result_published", call_id="c")
     flow.session("tools_end", generation=1).session("cancel_synthesis").saved().commit("_fold_tool_batch", 1)
     return flow.exit(1)
@@ -195,7 +195,8 @@ LAWFUL: dict[str, Callable[[], Flow]] = {
     "a turn": lambda: Flow().turn(1, "k"),
     "a successor by force, and the late sweep of the Stop before it": forced_successor,
     "two Stops whose sweeps overlap": overlapping_sweeps,
-    "a deadline": timed_out,
+    "a deadline": lambda: timed_out(approval_wait_seconds=0.1),
+    "a deadline of a wait that is not told": timed_out,
     "a batch that is rejected before it begins": never_begun,
     "no output guard": lambda: Flow().asking().click("k").returned("k", True).done(1, guarded=False),
     "an idle Stop between two turns": lambda: Flow().turn(1, "k").stop(0).sweep().turn(2, "l"),
@@ -230,6 +231,11 @@ UNLAWFUL: dict[str, tuple[Callable[[], Flow], str, str]] = {
         "lease-after-stop",
         "lease_granted",
     ),
+    "a wait that was captured as unbounded times out": (
+        lambda: timed_out(approval_wait_seconds=None),
+        "approval-deadline-captured",
+        "resolve_called",
+    ),
     "a sweep takes the card of a live owner": (
         lambda: Flow().asking().sweep("k"),
         "sweep-spares-successor",
@@ -243,3 +249,8 @@ def test_an_unlawful_flow(flow: Callable[[], Flow], rule: str, op: str) -> None:
     rows = flow().rows
     one = report(rows)
     assert [(found.rule, rows[found.line - 1]["op"]) for found in one.violations][:1] == [(rule, op)]
+
+
+def test_what_a_deadline_keeps_to_is_not_checked_where_the_wait_is_not_told() -> None:
+    assert "approval-deadline-captured" in report(timed_out().rows).not_checked
+    assert "approval-deadline-captured" not in report(timed_out(approval_wait_seconds=0.1).rows).not_checked

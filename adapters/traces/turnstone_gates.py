@@ -145,7 +145,6 @@ class Gates:
             options["smart_on"] = smart.get("enabled") is True
             options["stamps_coherent"] = True
             options["threshold"] = _thousandths(smart.get("threshold"))
-            options["bounded"] = gate.entered.fields.get("approval_wait_seconds") is not None
         return options
 
     def purged(self, row: Row, thread: Thread) -> None:
@@ -233,7 +232,11 @@ class Gates:
         self.scene.cards[id] = Card(id, turn, session, row.texts("call_ids"))
         links = {"session": session, "admission": self.scene.admission(row), "bundle": thread.lease()}
         principal = row.text("execution_principal_id")
-        self.run.at(row, "approval", id, "start", {"principal": principal} if principal else {}, links=links)
+        shows: dict[str, Any] = {"principal": principal} if principal else {}
+        entered = thread.gates[-1].entered.fields if thread.gates else {}
+        if "approval_wait_seconds" in entered:
+            shows["bounded"] = entered["approval_wait_seconds"] is not None
+        self.run.at(row, "approval", id, "start", shows, links=links)
         self.run.hidden(row, "approval", id, "publish")
 
     def shown(self, row: Row, thread: Thread) -> None:

@@ -37,7 +37,7 @@ def approval(session: str, admission: str, name: str) -> Iterator[dict[str, Any]
     clicked = {"digest": f"d{name[-1]}", "always": False, "feedback": False}
     yield event("lease", bundle, "start", asked, witness)
     yield event("lease", bundle, "grant")
-    shown = {"digest": f"d{name[-1]}", "principal": "alice"}
+    shown = {"digest": f"d{name[-1]}", "principal": "alice", "bounded": True}
     yield event("approval", card, "start", shown, {**witness, "bundle": bundle})
     yield event("approval", card, "show")
     yield event("lease", bundle, "release")

@@ -1,6 +1,6 @@
 """lifecycles/turnstone-races.md 15 to 28: who decides a card, and what its gate makes of it."""
 
-from ...machines import approval, gate, lease, session
+from ...machines import approval, lease, session
 from ...machines.admission import Admission
 from ...machines.approval import Approval, Outcome
 from ...machines.gate import Gate
@@ -152,6 +152,7 @@ RACES = [
         [*chat(), *waits("G1", "K1", bounded=True), *waits("G2", "K2", bounded=False)],
         [
             CLOCK.may_not("approval-deadline-captured", fire("G2", Gate.deadline), fire("K2", Approval.time_out)),
+            CLOCK.may_not("approval-deadline-captured", fire("K2", Approval.time_out)),
             CLOCK.does(*DEADLINE),
             SCREEN.delivers(),
             wakes("G1"),
@@ -162,7 +163,7 @@ RACES = [
             is_in("K2", Approval.published, outcome=None),
             showed("K1 card", "K2 card", "K1 timed_out"),
         ],
-        without=[Without(Gate, (gate.ends,))],
+        without=[Without(Approval, (approval.has_deadline,))],
         later="adapter: the seconds, which no machine has, in the timer and in the denial's text",
     ),
     Race(
@@ -171,12 +172,13 @@ RACES = [
         [*UNBOUNDED, *leased(ANN, "click")],
         [
             CLOCK.may_not("approval-deadline-captured", *DEADLINE),
+            CLOCK.may_not("approval-deadline-captured", fire("K1", Approval.time_out)),
             ANN.does(yes("K1", "click")),
             SCREEN.delivers(),
             wakes("G1"),
         ],
         [is_in("K1", Approval.told, **APPROVED), is_in("G1", Gate.approved)],
-        without=[Without(Gate, (gate.ends,))],
+        without=[Without(Approval, (approval.has_deadline,))],
     ),
     Race(
         "turnstone-22",

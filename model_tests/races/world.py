@@ -83,8 +83,8 @@ def back(who: Who, lease: str) -> Move:
     return who.does(fire(lease, Lease.release))
 
 
-def card(cycle: str, bundle: str) -> Fire:
-    return fire(cycle, Approval.start, digest="d", principal="ann", bundle=bundle, **HOME)
+def card(cycle: str, bundle: str, bounded: bool = True) -> Fire:
+    return fire(cycle, Approval.start, digest="d", principal="ann", bounded=bounded, bundle=bundle, **HOME)
 
 
 def latch(cycle: str) -> Move:
@@ -125,9 +125,9 @@ def sweep(*cycles: str, who: Who = STOP) -> list[Move]:
 
 
 def enters(gate: str, cycle: str, witness: dict[str, int] = W1, **options: Any) -> Move:
-    """A batch that enters its gate: one plain item with a bounded wait, unless the options say otherwise."""
+    """A batch that enters its gate: one plain item, unless the options say otherwise."""
     plain = {"items": 1, "pending": 1, "ids_distinct": True, "budget_item": False, "blanket": False, "smart_on": False}
-    given = {**plain, "stamps_coherent": True, "threshold": None, "bounded": True, **options}
+    given = {**plain, "stamps_coherent": True, "threshold": None, **options}
     return WORKER.does(fire(gate, Gate.start, cycle=cycle, **witness, **given, **SESSION))
 
 
@@ -146,21 +146,21 @@ def steps(gate: str, witness: dict[str, int] = W1, left: int = 1) -> list[Move]:
     ]
 
 
-def prompts(gate: str, cycle: str, witness: dict[str, int] = W1) -> list[Move]:
+def prompts(gate: str, cycle: str, witness: dict[str, int] = W1, bounded: bool = True) -> list[Move]:
     """The gate's last lease, its card in one bundle with it, and the latch."""
     bundle = f"{gate}.end"
     return [
         *lease(WORKER, bundle, witness),
-        WORKER.does(fire(gate, Gate.prompt_lease, lease=bundle), card(cycle, bundle)),
+        WORKER.does(fire(gate, Gate.prompt_lease, lease=bundle), card(cycle, bundle, bounded)),
         SCREEN.delivers(),
         back(WORKER, bundle),
         latch(cycle),
     ]
 
 
-def waits(gate: str, cycle: str, witness: dict[str, int] = W1, **options: Any) -> list[Move]:
+def waits(gate: str, cycle: str, witness: dict[str, int] = W1, bounded: bool = True, **options: Any) -> list[Move]:
     """A gate that asked a person and waits for its card."""
-    return [enters(gate, cycle, witness, **options), *steps(gate, witness), *prompts(gate, cycle, witness)]
+    return [enters(gate, cycle, witness, **options), *steps(gate, witness), *prompts(gate, cycle, witness, bounded)]
 
 
 def smart(gate: str, cycle: str, threshold: int) -> list[Move]:

@@ -6,6 +6,8 @@ off who acts.
 
 from typing import Any
 
+import attrs
+
 from ...machines.admission import Admission, AdmissionData
 from ...machines.approval import Approval, ApprovalData, Outcome
 from ...machines.kernel import Seen, State
@@ -16,16 +18,17 @@ from .row import Row
 __all__ = ["ROWS"]
 
 A = Approval
-UNSEEN = ApprovalData("d1", "ann", 3, 5)
-SEEN = ApprovalData("d1", "ann", 3, 5, seen=True)
-UNOWNED = ApprovalData("d1", "ann", None, None, seen=True)
+UNSEEN = ApprovalData("d1", "ann", 3, 5, True)
+SEEN = ApprovalData("d1", "ann", 3, 5, True, seen=True)
+UNBOUNDED = ApprovalData("d1", "ann", 3, 5, False, seen=True)
+UNOWNED = ApprovalData("d1", "ann", None, None, True, seen=True)
 DECIDED = (A.resolved, A.told)
-CARD = {"digest": "d1", "principal": "ann"}
+CARD = {"digest": "d1", "principal": "ann", "bounded": True}
 SWEEP = "section 0: only a sweep that has drained the leases claims; the table says so in 7.4 and 7.12"
 
 
 def done(outcome: Outcome, seen: bool = True) -> ApprovalData:
-    return ApprovalData("d1", "ann", 3, 5, outcome, seen)
+    return ApprovalData("d1", "ann", 3, 5, True, outcome, seen)
 
 
 def session(state: State = Session.open, epoch: int = 3, last: int = 5) -> Seen[Any]:
@@ -94,8 +97,19 @@ ROWS = [
         A.registered,
         payload=CARD,
         links={**LIVE, "session": None, "bundle": lease(Lease.granted, None, None)},
-        then=ApprovalData("d1", "ann", None, None),
+        then=ApprovalData("d1", "ann", None, None, True),
         note="a cycle without a witness",
+    ),
+    Row(
+        "section-0-births",
+        A,
+        (A.absent,),
+        (A.start,),
+        A.registered,
+        payload={**CARD, "bounded": False},
+        links={**LIVE, "bundle": HELD},
+        then=attrs.evolve(UNBOUNDED, seen=False),
+        note="8.27: captured with the card",
     ),
     *(
         Row(
@@ -469,6 +483,20 @@ ROWS = [
     ),
     *(
         Row(
+            "turnstone-9.16",
+            A,
+            (A.published,),
+            (A.time_out,),
+            None,
+            "approval-deadline-captured",
+            UNBOUNDED,
+            links={**LIVE, "session": owner, "lease": None},
+            note="8.27: an unbounded wait has no deadline, whoever fires it",
+        )
+        for owner in (session(), *ABORTED)
+    ),
+    *(
+        Row(
             "turnstone-9.17",
             A,
             (A.published,),
@@ -492,7 +520,7 @@ ROWS = [
         "cancel-settles-approvals-as-cancelled",
         UNOWNED,
         links={**LIVE, "session": None, "admission": SWEPT},
-        then=ApprovalData("d1", "ann", None, None, Outcome.CANCELLED, True),
+        then=ApprovalData("d1", "ann", None, None, True, Outcome.CANCELLED, True),
         note="no witness",
     ),
     Row(

@@ -28,7 +28,6 @@ ENTERED: dict[str, Any] = {
     "smart_on": True,
     "stamps_coherent": True,
     "threshold": 950,
-    "bounded": True,
 }
 BATCH = GateData(**ENTERED)
 EARLY = (G.entered, G.purged, G.announced, G.policed, G.granted, G.smart_wait, G.qualified, G.prompting)
@@ -75,8 +74,8 @@ def lease(state: State = Lease.granted, epoch: int | None = 3, generation: int |
     return Seen(state, LeaseData(epoch, generation))
 
 
-def cycle(state: State, outcome: Outcome | None) -> Seen[Any]:
-    return Seen(state, ApprovalData("d1", "ann", 3, 5, outcome, state != Approval.withdrawn))
+def cycle(state: State, outcome: Outcome | None, bounded: bool = True) -> Seen[Any]:
+    return Seen(state, ApprovalData("d1", "ann", 3, 5, bounded, outcome, state != Approval.withdrawn))
 
 
 LIVE: Links = {"session": session(), "lease": lease(), "cycle": None}
@@ -561,15 +560,18 @@ ROWS = [
         )
         for undecided in (None, cycle(Approval.registered, None), cycle(Approval.published, None))
     ),
-    Row(
-        "turnstone-8.27",
-        G,
-        (G.waiting,),
-        (G.deadline,),
-        None,
-        "approval-deadline-captured",
-        batch(bounded=False),
-        links=LIVE,
+    *(
+        Row(
+            "turnstone-8.27",
+            G,
+            (G.waiting,),
+            (G.deadline,),
+            None,
+            "approval-deadline-captured",
+            BATCH,
+            links={**LIVE, "cycle": unbounded},
+        )
+        for unbounded in (cycle(Approval.published, None, bounded=False), None)
     ),
     *(
         Row(
@@ -580,7 +582,7 @@ ROWS = [
             G.waiting,
             "approval-outcome-visible",
             BATCH,
-            links=links,
+            links={**links, "cycle": cycle(Approval.published, None)},
             then=BATCH,
             note="V1: whoever fires it fires time_out on the cycle",
         )

@@ -34,7 +34,7 @@ def owner(
 
 
 def card(state: State, outcome: Outcome | None, digest: str = "d1") -> Seen[Any]:
-    return Seen(state, ApprovalData(digest, "ann", 3, 5, outcome, True))
+    return Seen(state, ApprovalData(digest, "ann", 3, 5, True, outcome, True))
 
 
 LIVE = owner()
