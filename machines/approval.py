@@ -232,8 +232,9 @@ class Approval(Machine):
     resolved = State()
     told = State(final=True)
     withdrawn = State(final=True)
+    undecided, ended = (registered, published), (told, withdrawn)
 
-    session = Link(Session, optional=True)
+    session = Link(Session, optional=True, counts={Session.undecided: undecided})
     admission = Link(Admission, counts={Admission.untold: (resolved,)})
     bundle = Link(Lease)
     lease = Link(Lease, per_event=True)
@@ -258,7 +259,6 @@ class Approval(Machine):
     tell_failed: Event[None] = resolved.to(told)
     unregister: Event[None] = never()
 
-    undecided, ended = (registered, published), (told, withdrawn)
     over = (resolved, *ended)
     rules = [
         rule("approval-has-request", absent, why="there is no card before one is registered"),

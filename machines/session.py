@@ -5,6 +5,9 @@ Whoever moves a counter first wins: `epoch` is moved by what aborts (Stop, close
 (a claim, an abandon, a close that was undone). A witness keeps the epoch that it began with, a generation its number
 too; nobody is told, everybody compares. Neither counter ever falls, so what was aborted stays aborted.
 
+A soft close goes in order: it stops, its sweep decides every card of the chat (`undecided` counts those that are left),
+owed rows are written, storage tickets drain, and it shuts. A direct close shuts first, and its sweep follows.
+
 What it repairs: a direct close that loses the rows of owed calls (A5). The rows come first, in the close's own commit:
 `fire_all([Session.stop, Toolcall.stop ..., Session.close])`. A close alone is never refused, but a call that it leaves
 without a row has broken what it owed, `calls-closed-by-terminal`.
@@ -92,6 +95,11 @@ def newest(data: SessionData, number: Epoch) -> bool:
     return number == data.last
 
 
+@guard("close-denies-gates-first", "a soft close goes on when its sweep has left no card of the chat undecided")
+def gates_denied(undecided: int) -> bool:
+    return undecided == 0
+
+
 @guard("close-waits-for-debt", "storage tickets are drained after the owed rows are settled")
 def drains(data: SessionData) -> bool:
     return data.draining
@@ -159,6 +167,7 @@ class Session(Machine):
     """One chat: open, closing on request, shut for good."""
 
     owed = Tally()
+    undecided = Tally()
 
     absent = State(initial=True)
     open = State()
@@ -178,9 +187,9 @@ class Session(Machine):
         closing, cond=[newest, unsealed], on=claimed
     )
     soft_close: Event[None] = open.to(closing, on=stopped, after=signal)
-    debt_settled: Event[None] = closing.to(closing, cond=[waits, all_settled], on=sealed)
+    debt_settled: Event[None] = closing.to(closing, cond=[waits, gates_denied, all_settled], on=sealed)
     debt_timeout: Event[None] = closing.to(open, cond=waits)
-    tickets_settled: Event[None] = closing.to(shut, cond=drains, on=drained)
+    tickets_settled: Event[None] = closing.to(shut, cond=[drains, gates_denied], on=drained)
     tickets_unsettled: Event[None] = closing.to(open, cond=drains, on=undone)
     close: Event[None] = open.to(shut, on=closed, after=signal) | closing.to(shut, on=closed, after=signal)
     commit_unscoped: Event[None] = open.to(open, cond=unowed)

@@ -163,6 +163,12 @@ def soft_close(ready: bool, late: bool) -> Flow:
     return flow if late else flow.cancelled(1)
 
 
+def unswept(ready: bool) -> Flow:
+    """A soft close that writes its rows over a card that it has not denied."""
+    flow = Flow().asking().session("soft_close_called", "op").stop(0, "op").cancelled(1)
+    return flow.session("soft_close_returned", "op", ready=ready)
+
+
 def closed() -> Flow:
     flow = soft_close(True, True).session("close_called", "op").sweep(thread="op")
     return flow.session("close_returned", "op")
@@ -226,6 +232,11 @@ UNLAWFUL: dict[str, tuple[Callable[[], Flow], str, str]] = {
     "a click before a Stop approves after it": (click_before_stop, "approval-owner-live", "cycle_claimed"),
     "a turn is claimed over an owed row": (lambda: Flow().asking().send(2), "claim-debt-open", "generation_claimed"),
     "a close leaves an owed row": (lambda: closed_over_a_call(False), "calls-closed-by-terminal", "close_returned"),
+    "a soft close shuts over a card that it has not denied": (
+        lambda: unswept(True),
+        "close-denies-gates-first",
+        "soft_close_returned",
+    ),
     "a lease is granted after a Stop": (
         lambda: Flow().send(1).batch(1).stop(0).gate(1, "k"),
         "lease-after-stop",

@@ -13,6 +13,7 @@ DRAINING_STOPPED = SessionData("ann", epoch=4, last=5, draining=True)
 NEXT = SessionData("ann", epoch=3, last=6)
 DEBT = {"owed": 1}
 CLEAR = {"owed": 0}
+CARD = {"owed": 0, "undecided": 1}
 NOTE_ABANDON = "not in the table: the session's half of a force-abandon, 'session.last+1' of row 2.32"
 
 ROWS = [
@@ -70,6 +71,36 @@ ROWS = [
         IDLE,
         then=STOPPED,
         note="the stop is part of the same step",
+    ),
+    *(
+        Row(
+            "turnstone-1.6",
+            S,
+            (S.closing,),
+            (event,),
+            None,
+            "close-denies-gates-first",
+            data,
+            tallies=tallies,
+            note="stop, then sweep with deny, then wait for debt: no step of the close passes over a live card",
+        )
+        for event, data, tallies in (
+            (S.debt_settled, IDLE, CARD),
+            (S.debt_settled, IDLE, {"owed": 1, "undecided": 1}),
+            (S.tickets_settled, DRAINING, CARD),
+        )
+    ),
+    Row(
+        "turnstone-1.9",
+        S,
+        (S.open, S.closing),
+        (S.close,),
+        S.shut,
+        "close-is-terminal",
+        IDLE,
+        tallies=CARD,
+        then=STOPPED,
+        note="a direct close shuts first; gates come after streams",
     ),
     Row("turnstone-1.7", S, (S.open,), (S.commit_unscoped,), None, "unscoped-commit-blocked", IDLE, tallies=DEBT),
     Row("turnstone-1.8", S, (S.open,), (S.commit_unscoped,), S.open, "commit-atomic", IDLE, tallies=CLEAR, then=IDLE),
