@@ -12,7 +12,8 @@ refused (the tally of successors; hole e.4-1); an ended cycle is never reopened 
 response is never replaced; nothing is written or committed without a response or a reason [as built: accepted]; a
 commit surface that cannot be read is no permission [as built]; a captured cycle is rewound only when its capture was
 retired [as built: from any open phase]. The first cycle of a document follows nothing: it is started under the
-document's own id, so that there cannot be two.
+document's own id, so that there cannot be two. Where a document's policy makes no commit, `keep` closes the cycle with
+what was written: it would else stay open, and every later prompt would wait behind it.
 """
 
 from enum import Enum
@@ -79,6 +80,8 @@ class CycleData:
     """An editor's image showed user text that this cycle must not absorb."""
     dropped: bool = False
     """A line of the user is missing from the adopted image, and not yet restored."""
+    kept: bool = False
+    """It was closed with what was written, and without a commit."""
 
     @property
     def captured(self) -> bool:
@@ -232,14 +235,20 @@ def rewound(data: CycleData) -> CycleData:
     return attrs.evolve(data, response=None)
 
 
+def kept(data: CycleData) -> CycleData:
+    return attrs.evolve(data, kept=True)
+
+
 def noted(data: CycleData, mutated: bool, adoption_blocked: bool, dropped: bool) -> CycleData:
     blocked = data.adoption_blocked or adoption_blocked
     return attrs.evolve(data, mutated=data.mutated or mutated, adoption_blocked=blocked, dropped=dropped)
 
 
-@invariant("commit-needs-reason", "what is written or committed has a response, or a reason to have none")
+@invariant("commit-needs-reason", "what is written or committed has a response, or else a reason to have none")
 def has_cause(state: State, data: CycleData) -> bool:
-    return state not in (Cycle.write_applied, Cycle.committed) or data.captured or data.reason is not None
+    if state in (Cycle.write_applied, Cycle.committed):
+        return data.captured is (data.reason is None)
+    return data.reason is None
 
 
 @invariant("abandon-only-empty", "an abandoned cycle leaves no response and no change: its prompt is still visible")
@@ -252,6 +261,11 @@ def response_from_capture_on(state: State, data: CycleData) -> bool:
     if state == Cycle.preflight_started:
         return not data.captured
     return state != Cycle.response_captured or data.captured
+
+
+@invariant("no-commit-explicit", "what is kept without a commit is closed")
+def kept_is_closed(state: State, data: CycleData) -> bool:
+    return not data.kept or state == Cycle.committed
 
 
 @step_invariant("one-response-per-cycle", "a captured response is kept or retired, and never replaced")
@@ -297,6 +311,7 @@ class Cycle(Machine):
     commit: Event[Committing] = preflight_started.to(committed, cond=commit_explained, on=explained) | committed.from_(
         response_captured, write_applied, cond=response_held
     )
+    keep: Event[None] = write_applied.to(committed, on=kept)
     abandon: Event[GiveUp] = preflight_started.to(abandoned, cond=[empty, old_or_explicit])
     rewind: Event[Rewind] = response_captured.to(preflight_started, cond=retired, on=rewound) | preflight_started.to(
         preflight_started
@@ -321,6 +336,12 @@ class Cycle(Machine):
             rule="abandon-only-empty",
             why="only a cycle without response and without mutation may be abandoned",
         ),
+        refused(
+            keep,
+            when=(preflight_started, response_captured),
+            rule="no-commit-explicit",
+            why="a cycle is closed without a commit only where the policy says so, and with what was written",
+        ),
         refused(rewind, when=write_applied, rule="phase-never-back", why="the phase of a cycle never goes back"),
         refused(
             partial_checkpoint,
@@ -336,5 +357,5 @@ class Cycle(Machine):
         response_captured: owe("cycle-ends"),
         write_applied: owe("cycle-ends"),
     }
-    invariants = [has_cause, leaves_nothing, response_from_capture_on]
+    invariants = [has_cause, leaves_nothing, response_from_capture_on, kept_is_closed]
     step_invariants = [never_replaced, mutation_stays, block_stays]

@@ -9,7 +9,10 @@ Source: seed agent-doc-lifecycles, "Active Turn Lifecycle" (profile E2); lifecyc
 
 What it repairs: a retry needs a capture, and an abandon that there is none [as built: no guard]; a second turn is the
 successor of an ended one, and the only one (the tally of successors); after a declared rebase an older baseline is no
-base any more (race 60). Whether something was captured is read from the cycle, never copied.
+base any more (race 60). A turn ends with its cycle, in one commit, and leaves none open behind it, for that would keep
+the document's next prompt waiting for ever: an empty cycle is abandoned, one that has changed something but has no
+response is committed with its reason, one whose document is not to be committed is kept. Whether something was captured
+is read from the cycle, never copied.
 """
 
 from typing import Self
@@ -165,19 +168,19 @@ def cycle_opened(cycle: Seen[CycleData] | None) -> bool:
     return cycle is not None and cycle.state == Cycle.preflight_started
 
 
-@guard("abandon-only-empty", "a turn is abandoned only while nothing is captured and nothing changed")
-def cycle_empty(cycle: Seen[CycleData] | None) -> bool:
-    return cycle is not None and not cycle.data.captured and not cycle.data.mutated
-
-
-@guard("abandon-only-empty", "a turn is abandoned only while nothing is captured and nothing changed")
-def unopened_or_empty(cycle: Seen[CycleData] | None) -> bool:
-    return cycle is None or (not cycle.data.captured and not cycle.data.mutated)
-
-
 @guard("abandon-only-empty", "a captured response is closed out or recovered, and never cancelled away")
 def uncaptured(cycle: Seen[CycleData] | None) -> bool:
-    return cycle is not None and not cycle.data.captured
+    return cycle is None or not cycle.data.captured
+
+
+@guard("abandon-only-empty", "its cycle ends in the same commit: abandoned while it is empty, else with a reason")
+def cycle_ended(cycle: Seen[CycleData] | None) -> bool:
+    return cycle is not None and cycle.state in Cycle.ended
+
+
+@guard("abandon-only-empty", "a cycle that was opened already ends in the same commit: a probe leaves none open")
+def unopened_or_ended(cycle: Seen[CycleData] | None) -> bool:
+    return cycle is None or cycle.state in Cycle.ended
 
 
 @guard("parse-blocked-interrupts", "a document that cannot be parsed is given to nobody")
@@ -212,9 +215,14 @@ def user_text_survives(user_text_kept: bool) -> bool:
     return user_text_kept
 
 
+@guard("no-commit-explicit", "a turn without a commit closes its cycle in the same step: kept as it was written")
+def cycle_kept(cycle: Seen[CycleData] | None) -> bool:
+    return cycle is not None and cycle.data.kept
+
+
 @guard("success-after-check", "success is told after the commit of this cycle")
 def cycle_committed(cycle: Seen[CycleData] | None) -> bool:
-    return cycle is not None and cycle.state == Cycle.committed
+    return cycle is not None and cycle.state == Cycle.committed and not cycle.data.kept
 
 
 @guard("success-after-check", "success is told after the session check of this cycle")
@@ -299,30 +307,30 @@ class Turn(Machine):
     start: Event[Begin] = absent.to(idle, cond=[previous_over, nothing_followed], on=born)
     admit: Event[Prompt] = idle.to(admitted, cond=[no_open_cycle, no_unresolved_capture])
     open_preflight: Event[Preflight] = admitted.to(preflight_opened, cond=[baseline_matches, user_idle, cycle_opened])
-    no_work: Event[None] = admitted.to(abandoned, cond=unopened_or_empty) | preflight_opened.to(
-        abandoned, cond=cycle_empty
+    no_work: Event[None] = admitted.to(abandoned, cond=[uncaptured, unopened_or_ended]) | preflight_opened.to(
+        abandoned, cond=[uncaptured, cycle_ended]
     )
-    probe_cancelled: Event[None] = admitted.to(abandoned, cond=unopened_or_empty) | preflight_opened.to(
-        abandoned, cond=cycle_empty
+    probe_cancelled: Event[None] = admitted.to(abandoned, cond=[uncaptured, unopened_or_ended]) | preflight_opened.to(
+        abandoned, cond=[uncaptured, cycle_ended]
     )
     parse_blocked: Event[Trouble] = preflight_opened.to(interrupted)
     expose_plan: Event[Plan] = preflight_opened.to(prompt_dispatched, cond=parsed, after=plan)
     backend_accepted: Event[Evidence] = prompt_dispatched.to(agent_running, cond=begun)
     dispatch_failed: Event[Trouble] = prompt_dispatched.to(interrupted)
     captured: Event[Baseline] = agent_running.to(response_captured, cond=[cycle_captured, baseline_bound], on=recorded)
-    cancel: Event[None] = agent_running.to(abandoned, cond=uncaptured)
+    cancel: Event[None] = agent_running.to(abandoned, cond=[uncaptured, cycle_ended])
     harness_interrupted: Event[Trouble] = agent_running.to(interrupted)
     operations_built: Event[None] = response_captured.to(apply_pending)
     verified: Event[Applied] = apply_pending.to(apply_verified, cond=[still_visible, user_text_survives])
     apply_blocked: Event[Trouble] = apply_pending.to(interrupted)
     commit_policy: Event[None] = apply_verified.to(commit_pending, after=closeout)
-    no_commit_policy: Event[None] = apply_verified.to(no_commit_complete)
+    no_commit_policy: Event[None] = apply_verified.to(no_commit_complete, cond=cycle_kept)
     commit_done: Event[Checked] = commit_pending.to(
         committed, cond=[cycle_committed, check_passed], on=passed, after=success
     )
     commit_blocked: Event[Trouble] = commit_pending.to(interrupted)
     retry: Event[Baseline] = interrupted.to(response_captured, cond=[capture_exists, baseline_proven], on=recorded)
-    safe_abandon: Event[None] = interrupted.to(abandoned, cond=cycle_empty)
+    safe_abandon: Event[None] = interrupted.to(abandoned, cond=[uncaptured, cycle_ended])
     console_only: Event[Answer] = agent_running.to(agent_running)
 
     rules = [

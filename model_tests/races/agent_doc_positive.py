@@ -170,9 +170,16 @@ RACES = [
             SOCKET.does(answers("p1", proven=True)),
             WRITER.does(verifies("t1")),
             WRITER.does(writes("c1", "r1")),
-            WRITER.does(fire("t1", Turn.no_commit_policy)),
+            WRITER.does(fire("c1", Cycle.keep), fire("t1", Turn.no_commit_policy)),
+            *running("t2", "c2", after=("t1", "c1")),
         ],
-        [is_in("t1", Turn.no_commit_complete), passed("p1", "drafted sent applied"), gave_out(success)],
+        [
+            is_in("t1", Turn.no_commit_complete),
+            has("c1", kept=True),
+            passed("p1", "drafted sent applied"),
+            gave_out(success),
+            is_in("t2", Turn.agent_running),
+        ],
     ),
     Race(
         "agent-doc-ok-13",

@@ -53,6 +53,7 @@ SUCCEEDING = Without(Cycle, (cycle.previous_ended,))
 FOLLOWING = Without(Turn, (turn.previous_over,))
 CHECKING = Without(Turn, (turn.check_passed,))
 BASED = Without(Turn, (turn.baseline_bound,))
+ENDING = Without(Turn, (turn.cycle_ended,))
 
 
 def checkpoint(cycle: str, *, same: bool) -> Fire:
@@ -176,11 +177,13 @@ RACES = [
         "inspection opens a cycle: and ends it again",
         [*admitted("t1", "c1"), WRITER.does(opens("c1"), preflight("t1"))],
         [
-            WRITER.does(fire("t1", Turn.probe_cancelled), gives_up("c1", explicit=True)),
+            WRITER.may_not("abandon-only-empty", fire("t1", Turn.probe_cancelled)),
+            WRITER.does(gives_up("c1", explicit=True), fire("t1", Turn.probe_cancelled)),
             *running("t2", "c2", after=("t1", "c1")),
         ],
         [passed("c1", "preflight_started abandoned"), is_in("t2", Turn.agent_running)],
         order="opened",
+        without=[ENDING],
     ),
     Race(
         "agent-doc-58",
@@ -188,11 +191,11 @@ RACES = [
         [*admitted("t1", "c1"), WRITER.does(opens("c1"), preflight("t1")), WRITER.does(notes("c1", mutated=True))],
         [
             WRITER.may_not("abandon-only-empty", fire("t1", Turn.probe_cancelled)),
-            WRITER.may_not("abandon-only-empty", gives_up("c1", explicit=True)),
+            WRITER.may_not("abandon-only-empty", gives_up("c1", explicit=True), fire("t1", Turn.probe_cancelled)),
         ],
         [is_in("t1", Turn.preflight_opened), is_in("c1", Cycle.preflight_started)],
         order="changed",
-        without=[Without(Turn, (turn.cycle_empty,))],
+        without=[ENDING],
     ),
     Race(
         "agent-doc-59",
@@ -214,7 +217,7 @@ RACES = [
         "recursive invocation opens cycle: the guard comes after the preflight",
         [*admitted("t1", "c1"), WRITER.does(opens("c1"), preflight("t1"))],
         [
-            HARNESS.does(fire("t1", Turn.no_work), gives_up("c1", explicit=True)),
+            HARNESS.does(gives_up("c1", explicit=True), fire("t1", Turn.no_work)),
             *answered("t2", "c2", after=("t1", "c1")),
             *finished("t2", "c2"),
         ],

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import attrs
+
 from ...machines.cycle import Cycle, CycleData, Reason
 from ...machines.kernel import Seen, State
 from .row import Row
@@ -18,6 +20,8 @@ DIRTY = CycleData("base", mutated=True)
 CAPTURED = CycleData("base", response="r1")
 WRITTEN = CycleData("base", response="r1", mutated=True)
 PENDING = CycleData("base", mutated=True, reason=Reason.PENDING_ONLY)
+KEPT = CycleData("base", response="r1", mutated=True, kept=True)
+KEEPS = "not in the table: how a cycle ends whose document's policy makes no commit (table 2, no_commit_policy)"
 DATA = {C.preflight_started: EMPTY, C.response_captured: CAPTURED, C.write_applied: WRITTEN}
 
 OPENED = {"baseline": "base", "first": False}
@@ -105,7 +109,7 @@ ROWS = [
             then=EMPTY,
             note=FOLLOWS,
         )
-        for state, data in ((C.committed, WRITTEN), (C.committed, PENDING), (C.abandoned, EMPTY))
+        for state, data in ((C.committed, WRITTEN), (C.committed, PENDING), (C.committed, KEPT), (C.abandoned, EMPTY))
     ),
     Row(
         "agent-doc-1.2",
@@ -259,6 +263,28 @@ ROWS = [
         for state in (C.response_captured, C.write_applied)
         for reason in (None, Reason.COMPACT)
     ),
+    # no commit
+    *(
+        Row(
+            "ours",
+            C,
+            (C.write_applied,),
+            (C.keep,),
+            C.committed,
+            "",
+            data,
+            then=attrs.evolve(data, kept=True),
+            note=KEEPS,
+        )
+        for data in (WRITTEN, PENDING)
+    ),
+    *(
+        Row("ours", C, (state,), (C.keep,), None, "no-commit-explicit", DATA[state], note=KEEPS)
+        for state in (C.preflight_started, C.response_captured)
+    ),
+    Row("ours", C, (C.absent,), (C.keep,), None, "cycle-opened", note=KEEPS),
+    Row("ours", C, (C.committed,), (C.keep,), None, "no-event-after-terminal", WRITTEN, note=KEEPS),
+    Row("ours", C, (C.abandoned,), (C.keep,), None, "no-event-after-terminal", EMPTY, note=KEEPS),
     # abandon
     *(
         Row("agent-doc-1.18", C, (C.preflight_started,), (C.abandon,), C.abandoned, "abandon-only-empty", EMPTY, how)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...machines.cycle import Cycle, CycleData
+from ...machines.cycle import Cycle, CycleData, Reason
 from ...machines.kernel import Seen, State
 from ...machines.turn import Turn, TurnData
 from .row import Row
@@ -14,6 +14,9 @@ T = Turn
 OVER = (T.committed, T.no_commit_complete, T.abandoned)
 FOLLOWS = "section 0: an event that leads out of an ended state is the start of a new instance that reads the old one"
 READS = "not captured, nothing mutated: read from the turn's cycle"
+ENDS = (
+    "ours: the effect 'cycle abandoned' is read from the cycle, ended in the same commit; it would stay open for ever"
+)
 
 FRESH = TurnData()
 REBASED = TurnData(base_declared=True)
@@ -48,6 +51,8 @@ HOLDS = own(Cycle.response_captured, CAPTURED)
 APPLIED = own(Cycle.write_applied, WRITTEN)
 IN_HEAD = own(Cycle.committed, WRITTEN)
 GIVEN_UP = own(Cycle.abandoned, EMPTY)
+EXPLAINED = own(Cycle.committed, CycleData("base", mutated=True, reason=Reason.PENDING_ONLY))
+KEPT = own(Cycle.committed, CycleData("base", response="r1", mutated=True, kept=True))
 
 PAYLOADS: dict[str, dict[str, Any]] = {
     "start": {"first": True},
@@ -174,14 +179,22 @@ ROWS = [
         for event in (T.no_work, T.probe_cancelled)
         for states, links in (
             ((T.admitted,), UNOPENED),
-            ((T.admitted, T.preflight_opened), OPEN_EMPTY),
-            ((T.preflight_opened,), GIVEN_UP),
+            ((T.admitted, T.preflight_opened), GIVEN_UP),
+            ((T.admitted, T.preflight_opened), EXPLAINED),
         )
     ),
     *(
         row("agent-doc-2.6", (T.admitted, T.preflight_opened), event, None, "abandon-only-empty", links, note=READS)
         for event in (T.no_work, T.probe_cancelled)
-        for links in (HOLDS, APPLIED, OPEN_DIRTY)
+        for links in (HOLDS, APPLIED, IN_HEAD, OPEN_DIRTY)
+    ),
+    *(
+        row("agent-doc-2.6", (T.admitted, T.preflight_opened), event, None, "abandon-only-empty", OPEN_EMPTY, note=ENDS)
+        for event in (T.no_work, T.probe_cancelled)
+    ),
+    *(
+        row("agent-doc-2.6", (T.preflight_opened,), event, None, "abandon-only-empty", UNOPENED, note=READS)
+        for event in (T.no_work, T.probe_cancelled)
     ),
     row("agent-doc-2.7", (T.preflight_opened,), T.parse_blocked, T.interrupted, "parse-blocked-interrupts", OPEN_EMPTY),
     row("agent-doc-2.8", (T.preflight_opened,), T.expose_plan, T.prompt_dispatched, "plan-before-work", OPEN_EMPTY),
@@ -235,7 +248,14 @@ ROWS = [
         )
     ),
     *(
-        row("agent-doc-2.15", (T.agent_running,), T.cancel, T.abandoned, "cancel-binds-turn", links)
+        row("agent-doc-2.15", (T.agent_running,), T.cancel, T.abandoned, "cancel-binds-turn", links, note=why)
+        for links, why in (
+            (GIVEN_UP, "nothing was changed: the cycle is abandoned with it"),
+            (EXPLAINED, "something was changed: the cycle is committed with its reason, for it cannot be abandoned"),
+        )
+    ),
+    *(
+        row("agent-doc-2.15", (T.agent_running,), T.cancel, None, "abandon-only-empty", links, note=ENDS)
         for links in (OPEN_EMPTY, OPEN_DIRTY)
     ),
     *(
@@ -253,7 +273,16 @@ ROWS = [
     ),
     row("agent-doc-2.22", (T.apply_pending,), T.apply_blocked, T.interrupted, "turn-fails-closed", HOLDS),
     row("agent-doc-2.23", (T.apply_verified,), T.commit_policy, T.commit_pending, "closeout-order", APPLIED),
-    row("agent-doc-2.24", (T.apply_verified,), T.no_commit_policy, T.no_commit_complete, "no-commit-explicit", APPLIED),
+    row("agent-doc-2.24", (T.apply_verified,), T.no_commit_policy, T.no_commit_complete, "no-commit-explicit", KEPT),
+    *(
+        row("agent-doc-2.24", (T.apply_verified,), T.no_commit_policy, None, "no-commit-explicit", links, note=why)
+        for links, why in (
+            (APPLIED, "ours: its cycle would stay open, and the document's next prompt would wait for ever"),
+            (HOLDS, "ours: nothing was written yet"),
+            (IN_HEAD, "ours: it was committed, and so is no turn without a commit"),
+            (UNOPENED, "ours: what is missing is no permission"),
+        )
+    ),
     row(
         "agent-doc-2.25",
         (T.commit_pending,),
@@ -270,6 +299,7 @@ ROWS = [
             (HOLDS, {}),
             (GIVEN_UP, {}),
             (UNOPENED, {}),
+            (KEPT, {}),
             (IN_HEAD, {"session_checked": False}),
         )
     ),
@@ -277,7 +307,7 @@ ROWS = [
     # after an interruption
     *(
         row("agent-doc-2.28", (T.interrupted,), T.retry, T.response_captured, "retry-needs-capture", links)
-        for links in (HOLDS, APPLIED, IN_HEAD)
+        for links in (HOLDS, APPLIED, IN_HEAD, KEPT)
     ),
     *(
         row(
@@ -313,12 +343,16 @@ ROWS = [
         note="ours: after a declared rebase the cycle's own baseline lacks what HEAD holds (race 60)",
     ),
     *(
-        row("agent-doc-2.30", (T.interrupted,), T.safe_abandon, T.abandoned, "abandon-only-empty", links, note=READS)
-        for links in (OPEN_EMPTY, GIVEN_UP)
+        row("agent-doc-2.30", (T.interrupted,), T.safe_abandon, T.abandoned, "abandon-only-empty", links, note=why)
+        for links, why in (
+            (GIVEN_UP, READS),
+            (EXPLAINED, "ours: what was changed is committed with its reason; the turn could else never end"),
+        )
     ),
+    row("agent-doc-2.31", (T.interrupted,), T.safe_abandon, None, "abandon-only-empty", OPEN_EMPTY, note=ENDS),
     *(
         row("agent-doc-2.31", (T.interrupted,), T.safe_abandon, None, "abandon-only-empty", links, note=READS)
-        for links in (HOLDS, APPLIED, OPEN_DIRTY, UNOPENED)
+        for links in (HOLDS, APPLIED, IN_HEAD, OPEN_DIRTY, UNOPENED)
     ),
     # after the end
     *(
