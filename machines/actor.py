@@ -9,7 +9,8 @@ Source: seed agent-doc-lifecycles, "Dispatch Readiness Block"; lifecycles/agent-
 
 What it repairs: a capability proof makes an actor ready only if it is also a ready proof [as built: also a busy one];
 an alive pane is never silently replaced, and a displaced document loses the pane first (races 86 to 89). `closed` is
-no end: the record outlives its owner, and the next one rebinds it. The tally lets dispatches see each other.
+no end: the record outlives its owner, and the next one rebinds it. The tally lets dispatches see each other; the count
+of lapses tells them of a busy sign that they missed.
 """
 
 from typing import Self
@@ -49,6 +50,8 @@ class ActorData:
     pane: Id
     capabilities: frozenset[Id] = frozenset()
     """What this generation has proven; a new generation begins with none."""
+    lapses: Epoch = 0
+    """How often it was seen not to take input: a ready proof from before the last of these is void."""
 
 
 @attrs.frozen
@@ -130,7 +133,11 @@ def born(session: Id, pane: Id) -> ActorData:
 
 
 def rebound(data: ActorData, session: Id, pane: Id) -> ActorData:
-    return ActorData(data.generation + 1, session, pane)
+    return ActorData(data.generation + 1, session, pane, lapses=data.lapses + 1)
+
+
+def lapsed(data: ActorData) -> ActorData:
+    return attrs.evolve(data, lapses=data.lapses + 1)
 
 
 def capable(data: ActorData, capability: Id) -> ActorData:
@@ -153,6 +160,11 @@ def proven_anew(before: ActorData, after: ActorData) -> bool:
     return before.generation == after.generation or not after.capabilities
 
 
+@step_invariant("dispatch-needs-proof", "that it was seen not to take input is never forgotten")
+def lapses_stay(before: ActorData, after: ActorData) -> bool:
+    return before.lapses <= after.lapses
+
+
 class Actor(Machine):
     """The session and pane that serve one document, as one record with a generation."""
 
@@ -173,7 +185,7 @@ class Actor(Machine):
     rebind: Event[Rebind] = starting.from_(
         *live, cond=[owner_gone, pane_given_up, as_committed_still], on=rebound
     ) | closed.to(starting, cond=[pane_given_up, as_committed_still], on=rebound)
-    starting_seen: Event[Report] = starting.from_(*live, cond=of_this_owner)
+    starting_seen: Event[Report] = starting.from_(*live, cond=of_this_owner, on=lapsed)
     ready_seen: Event[Report] = ready.from_(*live, cond=of_this_owner)
     capability_proof: Event[Capability] = (
         ready.from_(starting, busy, waiting_input, restarting, stale, cond=[of_this_owner, proves_ready], on=capable)
@@ -184,11 +196,13 @@ class Actor(Machine):
         | restarting.to(restarting, cond=of_this_owner, on=capable)
         | stale.to(stale, cond=of_this_owner, on=capable)
     )
-    busy_seen: Event[Report] = busy.from_(ready, busy, cond=of_this_owner)
-    waiting_seen: Event[Report] = waiting_input.from_(starting, ready, busy, waiting_input, cond=of_this_owner)
-    restart_requested: Event[Report] = restarting.from_(*live, cond=of_this_owner)
-    restart_done: Event[Report] = starting.from_(restarting, stale, cond=of_this_owner)
-    stale_seen: Event[Report] = stale.from_(*live, cond=of_this_owner)
+    busy_seen: Event[Report] = busy.from_(ready, busy, cond=of_this_owner, on=lapsed)
+    waiting_seen: Event[Report] = waiting_input.from_(
+        starting, ready, busy, waiting_input, cond=of_this_owner, on=lapsed
+    )
+    restart_requested: Event[Report] = restarting.from_(*live, cond=of_this_owner, on=lapsed)
+    restart_done: Event[Report] = starting.from_(restarting, stale, cond=of_this_owner, on=lapsed)
+    stale_seen: Event[Report] = stale.from_(*live, cond=of_this_owner, on=lapsed)
     closed_seen: Event[Report] = closed.from_(*live, closed, cond=of_this_owner)
     report_foreign: Event[Report] = never()
 
@@ -211,4 +225,4 @@ class Actor(Machine):
         rule("actor-order", absent, why="a report follows the life that its harness can have: start, work, restart"),
         rule("actor-closed-final", closed, why="a closed owner does not come back: rebind makes another generation"),
     ]
-    step_invariants = [generation_grows, owner_has_generation, proven_anew]
+    step_invariants = [generation_grows, owner_has_generation, proven_anew, lapses_stay]

@@ -1,16 +1,18 @@
 """The dispatch: one attempt to start a turn by typing a trigger into the pane of a running harness.
 
 What may race: a ready proof against the `busy` that came after it; two attempts for one pane; a restart that moves
-the generation; a foreign key press while the trigger is on its way; the deadline against a slow harness. Who wins: the
-last word of the actor's record, read when the keys are authorized and again when they are sent; of several attempts
-the first whose keys are in flight. The losers inject nothing, say so, and leave the prompt queued or visible.
+the generation; a turn that begins after the keys were authorized; a foreign key press while the trigger is on its way;
+the deadline against a slow harness. Who wins: the last word of the actor's record and of the document's newest cycle,
+read when the keys are authorized and again when they are sent; of several attempts the first whose keys are in flight.
+The losers inject nothing, say so, and leave the prompt queued or visible.
 
 Source: seed agent-doc-lifecycles, "Dispatch Readiness Block" (profile E2); lifecycles/agent-doc-tables.md, 5.
 
 What it repairs: an idle look is no proof; a proof that finds a stale `busy` first moves the actor to ready and then
-counts, in one commit; attempts for one pane see each other through the actor's tally (races 79, 80); acceptance is no
-start; an attempt types at most once in its life, whatever resets it; a proven attempt is over, and the next request is
-another one. [E4] passes a plain trigger to a busy pane: not here.
+counts, in one commit; a `busy` that an attempt was not told of voids its proof too (the actor counts them); attempts
+for one pane see each other through the actor's tally (races 79, 80); a turn that began after the keys were authorized
+holds them back (race 79); acceptance is no start; an attempt types at most once in its life, whatever resets it; a
+proven attempt is over, and the next request is another one. [E4] passes a plain trigger to a busy pane: not here.
 """
 
 from enum import Enum
@@ -75,6 +77,8 @@ class DispatchData:
     generation: Epoch | None = None
     session: Id | None = None
     pane: Id | None = None
+    lapses: Epoch | None = None
+    """The actor's count of lapses when the ready proof counted: a busy sign since then has moved it."""
     injected: bool = False
     """Keys were sent in this attempt: it never sends any again."""
 
@@ -117,6 +121,13 @@ class Authorization:
 
 @attrs.frozen
 class Trigger:
+    first: bool
+    """The document has had no cycle yet; else its newest is given as the link `cycle`.
+
+    The first cycle's id is known before it is there: who gives it even so learns of one that was opened meanwhile.
+    """
+    capture_open: bool  # a link from part 2 on
+    lease_held_by_other: bool  # a link from part 2 on
     text: str = carried()
     own_draft: bool = carried(False)
     """The same text already stands in the composer: Enter alone."""
@@ -199,9 +210,10 @@ def not_injected(data: DispatchData) -> bool:
     return not data.injected
 
 
-@guard("inject-at-most-once", "the actor is still ready, in the same pane and generation")
+@guard("inject-at-most-once", "the actor is still ready, in the same pane and generation, and was so since its proof")
 def still_ready(data: DispatchData, actor: Seen[ActorData]) -> bool:
-    same = (data.generation, data.pane) == (actor.data.generation, actor.data.pane)
+    now = actor.data
+    same = (data.generation, data.pane, data.lapses) == (now.generation, now.pane, now.lapses)
     return same and actor.state in (Actor.ready,)
 
 
@@ -235,11 +247,15 @@ def born(mode: Mode, prompt_work: bool) -> DispatchData:
 
 
 def bound(data: DispatchData, generation: Epoch, session: Id, pane: Id) -> DispatchData:
-    return attrs.evolve(data, generation=generation, session=session, pane=pane)
+    return attrs.evolve(data, generation=generation, session=session, pane=pane, lapses=None)
+
+
+def proved(data: DispatchData, actor: Seen[ActorData]) -> DispatchData:
+    return attrs.evolve(data, lapses=actor.data.lapses)
 
 
 def unbound(data: DispatchData) -> DispatchData:
-    return attrs.evolve(data, generation=None, session=None, pane=None)
+    return attrs.evolve(data, generation=None, session=None, pane=None, lapses=None)
 
 
 def typed(data: DispatchData) -> DispatchData:
@@ -271,6 +287,11 @@ def pane_has_generation(state: State, data: DispatchData) -> bool:
     return state not in Dispatch.bound_states or None not in (data.generation, data.session, data.pane)
 
 
+@invariant("dispatch-needs-proof", "what may be typed, or was, has a proof")
+def typing_has_proof(state: State, data: DispatchData) -> bool:
+    return state not in Dispatch.ready_states or data.lapses is not None
+
+
 @step_invariant("inject-at-most-once", "that keys were sent is never forgotten")
 def injection_stays(before: DispatchData, after: DispatchData) -> bool:
     return after.injected or not before.injected
@@ -294,7 +315,8 @@ class Dispatch(Machine):
 
     looking = (unknown, pane_known, prompt_ready, authorized)
     typing = (in_flight, accepted)
-    bound_states = (pane_known, prompt_ready, authorized, *typing, proven)
+    ready_states = (prompt_ready, authorized, *typing, proven)
+    bound_states = (pane_known, *ready_states)
     actor = Link(Actor, counts={Actor.in_flight: typing})
 
     start: Event[Request] = absent.to(unknown, cond=previous_settled, on=born)
@@ -302,7 +324,7 @@ class Dispatch(Machine):
         unknown, pane_known, blocked, cond=[pane_of_document, owner_open], on=bound
     )
     ready_proof: Event[Proof] = prompt_ready.from_(
-        pane_known, prompt_ready, cond=[proof_current, proof_newest, actor_ready, authority_kept]
+        pane_known, prompt_ready, cond=[proof_current, proof_newest, actor_ready, authority_kept], on=proved
     )
     idle_look: Event[None] = never()
     busy_seen: Event[None] = pane_known.from_(prompt_ready, authorized, cond=untyped) | pane_known.to(
@@ -316,7 +338,10 @@ class Dispatch(Machine):
         authorized, cond=[no_open_cycle, no_open_capture, as_recorded, kind_allowed, lease_free]
     )
     inject: Event[Trigger] = authorized.to(
-        in_flight, cond=[not_injected, still_ready, nobody_types], on=typed, after=keys
+        in_flight,
+        cond=[not_injected, still_ready, nobody_types, no_open_cycle, no_open_capture, lease_free],
+        on=typed,
+        after=keys,
     )
     acceptance: Event[None] = in_flight.to(accepted)
     start_proof: Event[StartProof] = accepted.to(proven, cond=[same_generation, turn_started])
@@ -387,5 +412,5 @@ class Dispatch(Machine):
         fire_and_forget(wait_behind, "the queue collapses repeats of one head, and a lost report loses no prompt"),
         fire_and_forget(not_dispatched, "the prompt stays queued or visible, whether or not the caller hears it"),
     ]
-    invariants = [flight_was_typed, pane_has_generation]
+    invariants = [flight_was_typed, pane_has_generation, typing_has_proof]
     step_invariants = [injection_stays]

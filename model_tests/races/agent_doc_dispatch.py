@@ -132,7 +132,7 @@ RACES = [
         [
             ROUTE.does(proves("d1")),
             ROUTE.does(authorizes("d1", newest="c1")),
-            ROUTE.does(types("d1")),
+            ROUTE.does(types("d1", newest="c1")),
             ROUTE.does(accepted("d1")),
             ROUTE.may_not("dispatch-proven-start", started("d1", "c1")),
             CLOCK.does(too_late("d1")),

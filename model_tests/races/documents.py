@@ -277,8 +277,11 @@ def authorizes(attempt: str, seat: Seat = SEAT, newest: str | None = None, **oth
     return fire(attempt, Dispatch.authorize, **{**_seat(seat), **given, **other}, **link)
 
 
-def types(attempt: str, **other: Any) -> Fire:
-    return fire(attempt, Dispatch.inject, **other)
+def types(attempt: str, newest: str | None = None, **other: Any) -> Fire:
+    """Into the pane of a document without a cycle, or with a newest one, which may not be there yet."""
+    link = {} if newest is None else {"cycle": newest}
+    given = {"first": newest is None, "capture_open": False, "lease_held_by_other": False}
+    return fire(attempt, Dispatch.inject, **{**given, **other}, **link)
 
 
 def started(attempt: str, cycle: str | None = None, generation: int = 1, *, pane_changed: bool = False) -> Fire:

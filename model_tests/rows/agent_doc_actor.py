@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import attrs
+
 from ...machines.actor import Actor, ActorData
 from ...machines.kernel import Seen
 from .row import Row
@@ -13,7 +15,8 @@ LIVE = (A.starting, A.ready, A.busy, A.waiting_input, A.restarting, A.stale)
 NEXT_IS = "new generation == committed + 1: the claimant gives the committed one that it read, the kernel adds"
 
 RECORD = ActorData(3, "s1", "p1", frozenset({"compose"}))
-TAKEN_OVER = ActorData(4, "s2", "p2")
+TAKEN_OVER = ActorData(4, "s2", "p2", lapses=1)
+LAPSED = attrs.evolve(RECORD, lapses=1)
 CAPABLE = ActorData(3, "s1", "p1", frozenset({"compose", "queue"}))
 CLAIM = {"committed": 0, "session": "s1", "pane": "p1", "pane_free": True}
 HELD = {**CLAIM, "pane_free": False}
@@ -166,7 +169,7 @@ ROWS = [
         for report in FOREIGN
         for proof in (READY_PROOF, MERE_PROOF)
     ),
-    Row("agent-doc-6.6", A, LIVE, (A.starting_seen,), A.starting, "actor-order", RECORD, REPORT, then=RECORD),
+    Row("agent-doc-6.6", A, LIVE, (A.starting_seen,), A.starting, "actor-order", RECORD, REPORT, then=LAPSED),
     Row("agent-doc-6.7", A, LIVE, (A.ready_seen,), A.ready, "actor-order", RECORD, REPORT, then=RECORD),
     Row("agent-doc-6.8", A, LIVE, (A.capability_proof,), A.ready, "actor-order", RECORD, READY_PROOF, then=CAPABLE),
     *(
@@ -184,7 +187,7 @@ ROWS = [
         )
         for state in LIVE
     ),
-    Row("agent-doc-6.9", A, (A.ready, A.busy), (A.busy_seen,), A.busy, "actor-order", RECORD, REPORT, then=RECORD),
+    Row("agent-doc-6.9", A, (A.ready, A.busy), (A.busy_seen,), A.busy, "actor-order", RECORD, REPORT, then=LAPSED),
     Row(
         "agent-doc-6.10",
         A,
@@ -204,10 +207,10 @@ ROWS = [
         "actor-order",
         RECORD,
         REPORT,
-        then=RECORD,
+        then=LAPSED,
     ),
     Row("agent-doc-6.12", A, (A.restarting, A.stale), (A.waiting_seen,), None, "actor-order", RECORD, REPORT),
-    Row("agent-doc-6.13", A, LIVE, (A.restart_requested,), A.restarting, "actor-order", RECORD, REPORT, then=RECORD),
+    Row("agent-doc-6.13", A, LIVE, (A.restart_requested,), A.restarting, "actor-order", RECORD, REPORT, then=LAPSED),
     Row(
         "agent-doc-6.14",
         A,
@@ -217,7 +220,7 @@ ROWS = [
         "actor-order",
         RECORD,
         REPORT,
-        then=RECORD,
+        then=LAPSED,
     ),
     Row(
         "agent-doc-6.15",
@@ -229,7 +232,7 @@ ROWS = [
         RECORD,
         REPORT,
     ),
-    Row("agent-doc-6.16", A, LIVE, (A.stale_seen,), A.stale, "actor-order", RECORD, REPORT, then=RECORD),
+    Row("agent-doc-6.16", A, LIVE, (A.stale_seen,), A.stale, "actor-order", RECORD, REPORT, then=LAPSED),
     Row("agent-doc-6.17", A, LIVE, (A.closed_seen,), A.closed, "actor-closed-final", RECORD, REPORT, then=RECORD),
     Row(
         "agent-doc-6.18",

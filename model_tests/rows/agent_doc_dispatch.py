@@ -17,7 +17,9 @@ D = Dispatch
 FOLLOWS = "section 0: an event that leads out of an ended state is the start of a new instance that reads the old one"
 
 ASKED = DispatchData(Mode.DISPATCH_ONLY, True)
-BOUND = attrs.evolve(ASKED, generation=3, session="s1", pane="p1")
+SEATED = attrs.evolve(ASKED, generation=3, session="s1", pane="p1")
+BOUND = attrs.evolve(SEATED, lapses=0)
+"""... and has, or had, a proof."""
 TYPED = attrs.evolve(BOUND, injected=True)
 UNBOUND_TYPED = attrs.evolve(ASKED, injected=True)
 RECORD = ActorData(3, "s1", "p1")
@@ -39,6 +41,7 @@ def earlier(state: State) -> Links:
 
 
 READY = actor(Actor.ready)
+READY_AGAIN = actor(Actor.ready, attrs.evolve(RECORD, lapses=1))
 STARTING = actor(Actor.starting)
 MOVED = actor(Actor.ready, ActorData(4, "s2", "p2"))
 OTHER_PANE = actor(Actor.ready, ActorData(3, "s1", "p2"))
@@ -50,6 +53,7 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     "pane_observed": PANE,
     "ready_proof": {"generation": 3, "taken_after_busy": True, "authority_sound": True},
     "authorize": {**PANE, "kind_as_recorded": True, "first": True, "capture_open": False, "lease_held_by_other": False},
+    "inject": {"first": True, "capture_open": False, "lease_held_by_other": False},
     "start_proof": {"generation": 3, "pane_changed": True},
     "duplicate": {"generation": 3},
 }
@@ -193,7 +197,7 @@ ROWS = [
             data,
             then,
         )
-        for data, then in ((ASKED, BOUND), (BOUND, BOUND), (UNBOUND_TYPED, TYPED))
+        for data, then in ((ASKED, SEATED), (BOUND, SEATED), (UNBOUND_TYPED, attrs.evolve(SEATED, injected=True)))
         for state in (Actor.starting, Actor.ready, Actor.busy, Actor.waiting_input, Actor.restarting, Actor.stale)
     ),
     *(
@@ -226,7 +230,14 @@ ROWS = [
         note="no record of the document: nothing is evidence",
     ),
     # the proof
-    row("agent-doc-5.3", (D.pane_known, D.prompt_ready), D.ready_proof, D.prompt_ready, "", READY, then=BOUND),
+    *(
+        row("agent-doc-5.3", (D.pane_known, D.prompt_ready), D.ready_proof, D.prompt_ready, "", links, data, then)
+        for links, data, then in (
+            (READY, BOUND, BOUND),
+            (READY, SEATED, BOUND),
+            (READY_AGAIN, BOUND, attrs.evolve(BOUND, lapses=1)),
+        )
+    ),
     *(
         row(
             "agent-doc-5.4",
@@ -330,7 +341,19 @@ ROWS = [
         )
     ),
     # injection
-    row("agent-doc-5.12", (D.authorized,), D.inject, D.in_flight, "inject-at-most-once", READY, then=TYPED),
+    *(
+        row(
+            "agent-doc-5.12",
+            (D.authorized,),
+            D.inject,
+            D.in_flight,
+            "inject-at-most-once",
+            {**READY, **links},
+            then=TYPED,
+            payload={"first": first},
+        )
+        for links, first in ((NOTHING, True), (cycle(Cycle.committed), False), (cycle(Cycle.abandoned), False))
+    ),
     *(
         row("agent-doc-5.13", (D.authorized,), D.inject, None, "inject-at-most-once", links, data)
         for links, data in (
@@ -340,8 +363,38 @@ ROWS = [
             (actor(Actor.closed), BOUND),
             (MOVED, BOUND),
             (OTHER_PANE, BOUND),
+            (READY_AGAIN, BOUND),
             (actor(Actor.ready, in_flight=1), BOUND),
         )
+    ),
+    *(
+        row(
+            "agent-doc-5.13",
+            (D.authorized,),
+            D.inject,
+            None,
+            "prompt-behind-closeout",
+            {**READY, **links},
+            payload=wrong,
+            note="ours: a turn may have begun since the keys were authorized (race 79): row 5.10 once more",
+        )
+        for links, wrong in (
+            (cycle(Cycle.preflight_started), {}),
+            (cycle(Cycle.response_captured), {"first": False}),
+            (cycle(Cycle.write_applied), {"first": False}),
+            (cycle(Cycle.committed, 1), {"first": False}),
+            (NOTHING, {"first": False}),
+            (NOTHING, {"capture_open": True}),
+        )
+    ),
+    row(
+        "agent-doc-5.13",
+        (D.authorized,),
+        D.inject,
+        None,
+        "dispatch-binds-generation",
+        payload={"lease_held_by_other": True},
+        note="ours: a lease may have gone over to the other driver since the keys were authorized: row 5.11 again",
     ),
     row("agent-doc-5.14", (D.in_flight,), D.other_key, None, "pane-single-writer", data=TYPED),
     row("agent-doc-5.15", (D.in_flight,), D.acceptance, D.accepted, "accepted-is-not-started", data=TYPED, then=TYPED),
