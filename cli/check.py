@@ -40,8 +40,8 @@ def check(
 
     Exit code 0: all ok or incomplete; 1: a violation; 2: wrong usage; 3: something could not be read or decided.
     """
-    from ..machines.checking import Report, worst
-    from .judging import FORMATS, judge_path
+    from ..machines.checking import worst
+    from .judging import FORMATS, judge_paths
     from .report import Judged, as_json, summary
 
     if format is not None and format not in FORMATS:
@@ -52,18 +52,12 @@ def check(
             raise typer.BadParameter(f"{visible(path)}: no such file or folder")
     judged: list[Judged] = []
     skipped = 0
-    for path in paths:
-        before = len(judged)
-        for one in judge_path(path, format):
-            if one is None:
-                skipped += 1
-                continue
-            judged.append(one)
-            _tell(one, output)
-        if len(judged) == before:
-            note = "has no trace in it" if Path(path).is_dir() else "has no record in it"
-            judged.append(Judged(path, "", Report("", "unreadable", 0, 0, note=note)))
-            _tell(judged[-1], output)
+    for one in judge_paths(paths, format):
+        if one is None:
+            skipped += 1
+            continue
+        judged.append(one)
+        _tell(one, output)
     verdict = worst([one.report.verdict for one in judged])
     if output is Output.json:
         typer.echo(as_json(judged, verdict))

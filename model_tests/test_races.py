@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from ..machines import MACHINES
-from ..machines.checking import Begin, Checker, Recorded, Report
+from ..machines.checking import Begin, Checker, Recorded, Report, World
 from . import races
 from .races.scenario import Arena, Later, Race, Without
 from .where import shared
@@ -44,7 +44,7 @@ def played(race: Race, arena: Arena) -> list[str]:
 
 
 def checked(name: str, records: Iterable[Recorded]) -> Report:
-    checker = Checker(MACHINES, Begin(name, complete=True))
+    checker = Checker(World(MACHINES), Begin(name, complete=True))
     for record in records:
         checker.feed(record)
     return checker.finish()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ..adapters.traces import native
 from ..adapters.traces.lines import Lines
 from ..machines.catalogue import MACHINES
-from ..machines.checking import Begin, Checker, Report
+from ..machines.checking import Begin, Checker, Report, World
 from ..machines.kernel.fields import Field
 from .generate.walks import HEADER, Walk, component
 
@@ -27,11 +27,11 @@ def checked(lines: list[Line], header: Mapping[str, Any] = HEADER, *, remember: 
     text = "".join(json.dumps(line) + "\n" for line in (header, *lines)).encode()
     begin, *records = native.read(Lines(BytesIO(text)), "t")
     assert isinstance(begin, Begin)
-    checker = Checker(MACHINES, begin)
+    checker = Checker(World(MACHINES), begin)
     lanes = checker.world.lanes.values()
     if not remember:
         for lane in lanes:
-            lane.plans = {name: attrs.evolve(plan, key=lambda *_: None) for name, plan in lane.plans.items()}
+            lane.plans = {name: attrs.evolve(lane.plan(name), key=lambda *_: None) for name in lane.table.events}
     for record in records:
         assert not isinstance(record, Begin)
         checker.feed(record)

@@ -3,6 +3,7 @@
 from .conformance import Checker
 from .judge import judge
 from .record import SEVERITY, Begin, Debt, Record, Recorded, Report, Torn, Verdict, Violation, worst
+from .world import World
 
 __all__ = [
     "SEVERITY",
@@ -15,6 +16,7 @@ __all__ = [
     "Torn",
     "Verdict",
     "Violation",
+    "World",
     "judge",
     "worst",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..kernel.errors import BadInput
 from ..kernel.fields import read_value
-from ..kernel.machine import Machine
 from .belief import Candidate
 from .blame import Blame, explain, observed, observed_data, plainly
 from .calls import Call
@@ -31,13 +30,14 @@ class Checker:
     """Judges one trace, record by record.
 
     Args:
-        machines: the lifecycles by name.
+        world: of the machines; it can follow one trace at a time.
         begin: what the reader says about the trace.
     """
 
-    def __init__(self, machines: Mapping[str, type[Machine]], begin: Begin) -> None:
+    def __init__(self, world: World, begin: Begin) -> None:
         self.begin = begin
-        self.world = World(machines, begin)
+        self.world = world
+        world.begin(begin)
         self.violations: list[Violation] = []
         self.undecided = ""
         self.events = 0

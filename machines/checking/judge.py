@@ -8,20 +8,22 @@ from ..kernel.errors import BadInput
 from ..kernel.machine import Machine
 from .conformance import Checker
 from .record import Begin, Recorded, Report, Torn, Verdict
+from .world import World
 
 __all__ = ["judge"]
 
 
-def judge(machines: Mapping[str, type[Machine]], stream: Iterable[Begin | Recorded]) -> Iterator[Report]:
+def judge(machines: Mapping[str, type[Machine]] | World, stream: Iterable[Begin | Recorded]) -> Iterator[Report]:
     """Judge the traces of one source, one after another.
 
     Args:
-        machines: the lifecycles by name.
+        machines: the lifecycles by name; or the world of them, where several sources are judged one after another.
         stream: what a reader yields: each trace begins with Begin. A BadInput that the reader raises ends the source.
 
     Yields:
         a report a trace; `unreadable` with a note where a record had no meaning.
     """
+    world = machines if isinstance(machines, World) else World(machines)
     checker: Checker | None = None
     spoilt: Report | None = None
     try:
@@ -29,7 +31,7 @@ def judge(machines: Mapping[str, type[Machine]], stream: Iterable[Begin | Record
             if isinstance(item, Begin):
                 if checker is not None:
                     yield spoilt or checker.finish()
-                checker, spoilt = Checker(machines, item), None
+                checker, spoilt = Checker(world, item), None
                 feed = checker.feed
             elif spoilt is None:
                 try:

@@ -129,17 +129,24 @@ class Lane:
         """The places of the links on which it depends whether a debt is overdue."""
         self.names = frozenset(self.table.links)
         self.plans: dict[str, Plan] = {}
+        self._lanes: Mapping[str, Lane] = {}
         self.reach: tuple[tuple[str, Mapping[str, Instance]], ...] = ()
         """Each link for life with the instances that it can point to."""
         self._requests: dict[Any, Request] = {}
         self._payloads: dict[Any, Request] = {}
 
     def connect(self, lanes: Mapping[str, "Lane"]) -> None:
-        """Plan the events, now that all machines are there."""
+        """Know the lanes of the other machines."""
         self.reach = tuple((name, lanes[machine].instances) for name, machine in self.targets)
-        self.plans = {name: self._plan(name, lanes) for name in self.table.events}
+        self._lanes = lanes
 
-    def _plan(self, event: str, lanes: Mapping[str, "Lane"]) -> Plan:
+    def reset(self) -> None:
+        """Forget all instances; what was worked out stays."""
+        self.instances.clear()
+        self.loose[:] = [0] * len(self.loose)
+
+    def _plan(self, event: str) -> Plan:
+        lanes = self._lanes
         names = {
             name
             for (_, taken), ways in self.table.moves.items()
@@ -178,11 +185,13 @@ class Lane:
         Raises:
             BadInput: the machine has no such event.
         """
-        try:
-            return self.plans[event]
-        except KeyError:
-            known = ", ".join(self.table.events)
-            raise BadInput(f"{self.table.name} has no event {event!r}; its events are {known}") from None
+        plan = self.plans.get(event)
+        if plan is None:
+            if event not in self.table.events:
+                known = ", ".join(self.table.events)
+                raise BadInput(f"{self.table.name} has no event {event!r}; its events are {known}")
+            plan = self.plans[event] = self._plan(event)
+        return plan
 
     def request(self, name: str, payload: Any) -> Request:
         """The event with its payload, each field that the trace does not give UNKNOWN; equal ones are one object.

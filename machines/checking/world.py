@@ -31,24 +31,32 @@ _NONE: Mapping[str, Any] = {}
 
 
 class World:
-    """What may be true at one point of a trace.
+    """What may be true at one point of a trace; what is worked out for one trace serves the next one, too.
 
     Args:
         machines: the lifecycles by name.
-        begin: what the reader says about the trace.
     """
 
-    def __init__(self, machines: Mapping[str, type[Machine]], begin: Begin) -> None:
-        self.complete = begin.complete
+    def __init__(self, machines: Mapping[str, type[Machine]]) -> None:
         self.lanes = {name: Lane(machine) for name, machine in machines.items()}
         for lane in self.lanes.values():
             lane.connect(self.lanes)
-        self.not_checked = set(begin.not_checked)
+        self.complete = False
+        self.not_checked: set[str] = set()
         """Rules that depended on something which the trace does not show."""
         self.moves = 0
         """Changes of instances that somebody's open call may read."""
         self.loose = False
         """Whether anything counts of which the trace does not show where."""
+
+    def begin(self, begin: Begin) -> None:
+        """Begin with another trace, of which nothing has been seen yet."""
+        for lane in self.lanes.values():
+            lane.reset()
+        self.complete = begin.complete
+        self.not_checked = set(begin.not_checked)
+        self.moves = 0
+        self.loose = False
 
     # --- instances and their links ----------------------------------------------------------------------------------
 
@@ -169,7 +177,7 @@ class World:
         """An event with every alternative of what it reads."""
         links: dict[str, Any] = {}
         shaded, own = set(), set()
-        for name, _, _ in instance.lane.plans[call.request.name].links:
+        for name, _, _ in instance.lane.plan(call.request.name).links:
             target = call.links.get(name, UNKNOWN)
             if isinstance(target, Instance):
                 self.settle(target)
@@ -325,7 +333,7 @@ class World:
         """Every candidate that open calls can lead to."""
         seen: list[Any] = [instance.belief, self._tallies(instance)]
         for call in kinds.values():
-            for name, _, _ in instance.lane.plans[call.request.name].links:
+            for name, _, _ in instance.lane.plan(call.request.name).links:
                 target = call.links.get(name, UNKNOWN)
                 if isinstance(target, Instance):
                     self.settle(target)

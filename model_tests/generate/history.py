@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from ...machines.checking import Begin, Checker, Record, Recorded, Report
+from ...machines.checking import Begin, Checker, Record, Recorded, Report, World
 from ...machines.kernel import Accepted, Decision, Kernel, Machine, Ref, Request, Snapshot, State
 from ...machines.kernel.payloads import plain
 from ...machines.kernel.store import Store
@@ -66,8 +66,8 @@ class History:
     def __init__(self, machines: Mapping[str, type[Machine]]) -> None:
         self.machines = machines
         self.calls: list[Call] = []
-        self._live = Checker(machines, Begin("calls", complete=True))
-        self._replay = Checker(machines, Begin("journal", complete=True))
+        self._live = Checker(World(machines), Begin("calls", complete=True))
+        self._replay = Checker(World(machines), Begin("journal", complete=True))
         self._replayed = 0
         self._records: list[Record] = []
         self._begun = 0
