@@ -1,5 +1,6 @@
 """Instances of one machine as rows: how a snapshot is written, and how it comes back."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from ...machines.kernel import BadInput, Machine, Ref, Snapshot, State
@@ -14,8 +15,8 @@ __all__ = ["Row", "Rows", "defined"]
 _REMEMBERED = 1024
 """How many data values are kept with their texts: the instances of one machine share few."""
 
-Row = tuple[str, int, str, str, str, int, str]
-"""state, version, data, links, table hash, seq, tallies"""
+Row = tuple[Any, ...]
+"""state, version, data, links, table hash, seq, and each tally"""
 
 
 class Rows:
@@ -30,6 +31,13 @@ class Rows:
         self.table = table
         self.path = path
         self.hash = table.hash
+        counts = [
+            f"coalesce((SELECT n FROM tally WHERE owner_machine = ?1 AND owner_id = ?2 AND name = '{name}'), 0)"
+            for name in table.tallies
+        ]
+        columns = ", ".join(("state, version, data, links, table_hash, seq", *counts))
+        self.select = f"SELECT {columns} FROM instance WHERE machine = ?1 AND id = ?2"
+        self.count = f"SELECT {', '.join(counts)}"
         self._remembers = all(field.decides for field in table.data_fields)  # what is carried is no part of equality
         self._data: dict[str, Any] = {}
         self._texts: dict[Any, str] = {}
@@ -69,14 +77,14 @@ class Rows:
         Raises:
             StoreError: another definition decided it, or it cannot be read.
         """
-        state, version, data, links, table_hash, _, tallies = row
+        state, version, data, links, table_hash, _, *counts = row
         if table_hash != self.hash:
             raise StoreError(other_definition(self.path, self.table, table_hash))
-        counted = self.read_tallies(tallies) if self.table.tallies else {}
-        return Snapshot(ref, self.state(state), version, self.read_data(data), texts.read_links(links), counted)
+        tallies = self.tallies(counts)
+        return Snapshot(ref, self.state(state), version, self.read_data(data), texts.read_links(links), tallies)
 
-    def read_tallies(self, text: str) -> dict[str, int]:
-        return {**dict.fromkeys(self.table.tallies, 0), **texts.read(text)}
+    def tallies(self, counts: Sequence[int]) -> dict[str, int]:
+        return dict(zip(self.table.tallies, counts, strict=True))
 
     def state(self, name: str) -> State:
         """The state by name; one that the machine does not have is handed on, for the kernel to refuse."""

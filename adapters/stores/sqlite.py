@@ -18,7 +18,7 @@ from .connections import Connections
 from .errors import StoreError, explained
 from .outbox import Outbox, described, put
 from .points import at
-from .rows import Row, Rows, defined
+from .rows import Rows, defined
 from .schema import prepare
 from .triggers import install
 
@@ -26,12 +26,6 @@ __all__ = ["SQLiteStore"]
 
 _Execute = Callable[[str, tuple[Any, ...]], sqlite3.Cursor]
 
-_INSTANCE = "SELECT state, version, data, links, table_hash, seq, '' FROM instance WHERE machine = ? AND id = ?"
-_COUNTED = """
-    SELECT state, version, data, links, table_hash, seq,
-        (SELECT json_group_object(name, n) FROM tally WHERE owner_machine = machine AND owner_id = id)
-    FROM instance WHERE machine = ? AND id = ?"""
-_TALLIES = "SELECT json_group_object(name, n) FROM tally WHERE owner_machine = ? AND owner_id = ?"
 _RECORDED = """
     SELECT j.seq, j.machine, j.id, j.event, j.payload, j."by", j.links, j.state, j.version, j.data, j.table_hash,
         j.would_refuse, p.state, p.data
@@ -110,9 +104,10 @@ class SQLiteStore:
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         self._seen.commits = self._commits
         at("read")
+        rows = self.rows(table)
         with self.connections.told():
-            row = _row(self.connections.read, table, ref)
-        return None if row is None else self.rows(table).snapshot(ref, row)
+            row = self.connections.read(rows.select, (ref.machine, ref.id)).fetchone()
+        return None if row is None else rows.snapshot(ref, row)
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         with self.connections.told():
@@ -203,18 +198,19 @@ class _Transaction:
 
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         at("read")
-        row = _row(self.connection.execute, table, ref)
+        rows = self.store.rows(table)
+        row = self.connection.execute(rows.select, (ref.machine, ref.id)).fetchone()
         if row is None:
             return None
-        _, _, _, links, _, seq, _ = row
+        _, _, _, links, _, seq, *_ = row
         self.seen[ref] = seq, links
-        return self.store.rows(table).snapshot(ref, row)
+        return rows.snapshot(ref, row)
 
     def tallies(self, table: Table, ref: Ref) -> Mapping[str, int]:
         if not table.tallies:
             return {}
-        (text,) = self.connection.execute(_TALLIES, (ref.machine, ref.id)).fetchone()
-        return self.store.rows(table).read_tallies(text)
+        rows = self.store.rows(table)
+        return rows.tallies(self.connection.execute(rows.count, (ref.machine, ref.id)).fetchone())
 
     def recorded(self, event_id: str) -> Entry | None:
         at("read")
@@ -305,11 +301,6 @@ class _Transaction:
         self.store.connections.undo(self.connection)
         if isinstance(error, sqlite3.Error | UnicodeEncodeError):
             raise explained(self.store.path, error) from error
-
-
-def _row(execute: _Execute, table: Table, ref: Ref) -> Row | None:
-    row: Row | None = execute(_COUNTED if table.tallies else _INSTANCE, (ref.machine, ref.id)).fetchone()
-    return row
 
 
 def _dependents(execute: _Execute, owner: Ref, table: Table) -> tuple[Ref, ...]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ...machines.kernel import BadInput, Ref, Refused
@@ -51,7 +52,8 @@ def write_links(links: Mapping[str, Ref]) -> str:
     return _strict.encode({name: (ref.machine, ref.id) for name, ref in links.items()}) if links else "{}"
 
 
-def read_links(text: str) -> dict[str, Ref]:
+@lru_cache(maxsize=1024)
+def read_links(text: str) -> Mapping[str, Ref]:
     return {name: Ref(*target) for name, target in read(text).items()} if text != "{}" else {}
 
 

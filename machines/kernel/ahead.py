@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import attrs
-
 from .snapshot import Accepted, Ref, Snapshot
 from .store import Transaction, counts
 from .table import Table
@@ -29,8 +27,7 @@ class Ahead:
         found = self.after if ref == self.after.ref else self.work.read(table, ref)
         if found is None or not self.moved:
             return found
-        tallies = {name: count + self.moved.get((ref, name), 0) for name, count in found.tallies.items()}
-        return attrs.evolve(found, tallies=tallies)
+        return found.counting({name: n + self.moved.get((ref, name), 0) for name, n in found.tallies.items()})
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         known, own = self.work.dependents(owner, table), self.after.ref

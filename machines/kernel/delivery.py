@@ -52,7 +52,7 @@ class Delivery:
             Exception: what kept an effect from being answered. The others were delivered; this one was performed, and a
                 later run answers it.
         """
-        if getattr(self.running, "now", False) or not (self.handlers or self.unanswered):
+        if getattr(self.running, "now", False):
             return 0
         self.running.now = True
         try:
@@ -62,8 +62,9 @@ class Delivery:
 
     def follow(self) -> None:
         """Deliver what a decision described. The decision is made: its caller is told so whatever goes wrong here."""
-        with suppress(Exception):  # told by the log, and by the next `run`
-            self.run()
+        if self.handlers or self.unanswered:
+            with suppress(Exception):  # told by the log, and by the next `run`
+                self.run()
 
     def _drain(self) -> int:
         delivered, wrong = 0, None

@@ -88,7 +88,13 @@ class Kernel:
         Raises:
             BadInput: the event belongs to another machine, or an id or `by` is none that every store can keep.
         """
-        return self.fire_all([(ref, request)], by=by, event_ids=[event_id])[0]
+        with self.store.transaction() as work:
+            decision = self._decide(work, _ref(ref), request, by, event_id)
+            if isinstance(decision, Refused):
+                work.refuse(decision, request.name)
+        if decision.accepted:
+            self._delivery.follow()
+        return decision
 
     def fire_all(
         self, fires: Sequence[tuple[Any, Request]], *, by: Any = None, event_ids: Sequence[str | None] = ()
@@ -213,7 +219,7 @@ class Kernel:
             what = f"{recorded.event} of {recorded.decision.ref}"
             decision = Refused(ref, "event-id-bound", f"event id {event_id} is bound to another event: {what}")
         if isinstance(decision, Accepted) and decision.transition:
-            late = self._overdue(Ahead(work, table, decision), table, decision, request.name)
+            late = self._overdue(work, table, decision, request.name) if table.machine.debtors else None
             if late is None or observed:
                 decision = attrs.evolve(decision, would_refuse=late) if late else decision
                 work.append(Entry(decision, request.name, request.payload, by, event_id, request.links, table))
@@ -228,24 +234,31 @@ class Kernel:
         ref = snapshot.ref
         if snapshot.state.id not in table.states:
             return Refused(ref, "unknown-state", f"{ref} is in {snapshot.state.id}, which {table.name} does not have")
-        life = {**snapshot.links, **request.links}
-        for name in request.links:
+        for name, target in request.links.items():
+            self._target(table.links[name], target)
             if table.links[name].per_event or snapshot.state is table.absent or request.name == "start":
                 continue
-            if snapshot.links.get(name) != request.links[name]:
+            if snapshot.links.get(name) != target:
                 kept = snapshot.links.get(name, "nowhere")
                 raise BadInput(f"{request.event}: link {name} of {ref} is for life and points to {kept}")
-        seen = {name: self._see(work, table.links[name], target) for name, target in life.items()}
+        seen = {}
+        for name in table.reads.get((str(snapshot.state.id), request.name), ()):
+            if (owner := request.links.get(name) or snapshot.links.get(name)) is not None:
+                seen[name] = self._see(work, table.links[name], owner)
         decision = step(table, snapshot, request, by, seen)
-        if isinstance(decision, Accepted) and decision.transition and UNKNOWN in request.fields().values():
-            return Refused(ref, "payload-known", f"{request.name} is refused: the kernel decides upon no unknown value")
+        if isinstance(decision, Accepted) and decision.transition:
+            for field in table.events[request.name].fields:
+                if getattr(request.payload, field.name) is UNKNOWN:
+                    why = f"{request.name} is refused: the kernel decides upon no unknown value"
+                    return Refused(ref, "payload-known", why)
         return decision
 
-    def _overdue(self, ahead: Ahead, changed: Table, decision: Accepted, event: str) -> Refused | None:
+    def _overdue(self, work: Transaction, changed: Table, decision: Accepted, event: str) -> Refused | None:
         """The refusal of a step after which another instance could no longer pay what it owes.
 
         Where a link points to nothing yet, that cannot be said: it is asked again of the birth of what is missing.
         """
+        ahead = Ahead(work, changed, decision)
         for machine in changed.machine.debtors:
             table = self._learn(machine)
             for debtor in ahead.dependents(decision.ref, table):

@@ -2,14 +2,12 @@
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
-import attrs
-
 from .snapshot import Ref, Refused, Snapshot
-from .store import Entry, Pending, counts
+from .store import Entry, Pending, Transaction, counts
 from .table import Table
 
 __all__ = ["MemoryStore"]
@@ -33,20 +31,16 @@ class MemoryStore:
         self.outbox: list[Pending] = []
         self.taken: dict[str, str] = {}
         self.audit: deque[tuple[str, Refused]] = deque(maxlen=audit)
+        self.waiting = 0
 
-    @contextmanager
-    def transaction(self) -> Iterator["_Transaction"]:
-        with self.changed:
-            work = _Transaction(self)
-            yield work
-            work.commit()
-            self.changed.notify_all()
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        return _Transaction(self)
 
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         found = self.snapshots.get(ref)
         if found is None or not table.tallies:
             return found
-        return attrs.evolve(found, tallies={name: self.tallies.get((ref, name), 0) for name in table.tallies})
+        return found.counting({name: self.tallies.get((ref, name), 0) for name in table.tallies})
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         with self.changed:
@@ -80,11 +74,17 @@ class MemoryStore:
 
     def wait(self, seconds: float | None) -> None:
         with self.changed:
-            self.changed.wait(seconds)
+            self.waiting += 1
+            try:
+                self.changed.wait(seconds)
+            finally:
+                self.waiting -= 1
 
 
 class _Transaction:
     """Collects the writes of one decision and makes them visible together."""
+
+    __slots__ = ("counted", "entries", "store", "written")
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
@@ -92,11 +92,22 @@ class _Transaction:
         self.written: dict[Ref, Snapshot[Any]] = {}
         self.counted: dict[tuple[Ref, str], int] = {}
 
+    def __enter__(self) -> "_Transaction":
+        self.store.changed.acquire()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is None and self.entries:
+                self.commit()
+        finally:
+            self.store.changed.release()
+
     def read(self, table: Table, ref: Ref) -> Snapshot[Any] | None:
         found = self.written.get(ref) or self.store.snapshots.get(ref)
         if found is None or not table.tallies:
             return found
-        return attrs.evolve(found, tallies=self.tallies(table, ref))
+        return found.counting(self.tallies(table, ref))
 
     def tallies(self, table: Table, ref: Ref) -> dict[str, int]:
         return {name: self._count((ref, name)) for name in table.tallies}
@@ -111,9 +122,10 @@ class _Transaction:
         return self.store.bound.get(event_id)
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
-        written = (ref for ref, snapshot in self.written.items() if owner in snapshot.links.values())
-        known = dict.fromkeys((*self.store.owned.get(owner, ()), *written))
-        return tuple(ref for ref in known if ref.machine == table.name)
+        known = self.store.owned.get(owner, {})
+        if self.written:
+            known = known | {ref: None for ref, snapshot in self.written.items() if owner in snapshot.links.values()}
+        return tuple(ref for ref in known if ref.machine == table.name) if known else ()
 
     def append(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -140,4 +152,7 @@ class _Transaction:
                 store.owned.setdefault(owner, {})[after.ref] = None
             if entry.event_id is not None:
                 store.bound[entry.event_id] = entry
-            store.outbox.extend(Pending(effect, entry.links) for effect in entry.decision.effects)
+            for effect in entry.decision.effects:
+                store.outbox.append(Pending(effect, entry.links))
+        if store.waiting:
+            store.changed.notify_all()

@@ -18,7 +18,7 @@ D = TypeVar("D")
 _NOTHING: Mapping[str, Any] = {}
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Ref:
     """The address of one instance: the machine's name and the instance's id."""
 
@@ -77,6 +77,10 @@ class Snapshot(Generic[D]):
     data: D
     links: Mapping[str, Ref] = attrs.field(factory=dict, hash=False)
     tallies: Mapping[str, int] = attrs.field(factory=dict, eq=False)
+
+    def counting(self, tallies: Mapping[str, int]) -> "Snapshot[D]":
+        """The same with other tallies."""
+        return Snapshot(self.ref, self.state, self.version, self.data, self.links, tallies)
 
 
 @attrs.frozen

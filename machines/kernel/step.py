@@ -61,9 +61,7 @@ def known_names(
     table: Table, snapshot: Snapshot[Any], request: Request, by: Any, links: Mapping[str, Seen[Any] | None]
 ) -> dict[str, Any]:
     """Every name that a function of this event can ask for, with its value."""
-    known: dict[str, Any] = dict.fromkeys(table.links)
-    known.update(links)
-    known.update(snapshot.tallies)
+    known: dict[str, Any] = {**dict.fromkeys(table.links), **links, **snapshot.tallies}
     for field in table.events[request.name].fields:
         known[field.name] = getattr(request.payload, field.name)
     known["data"], known["by"] = snapshot.data, by
@@ -73,7 +71,7 @@ def known_names(
 def missing(table: Table, function: Bound, known: Mapping[str, Any]) -> str | None:
     """The link that a function must be shown and that points to nothing that exists: then nobody may ask it."""
     for name in function.names:
-        if name in table.links and known[name] is None and not table.links[name].optional:
+        if known.get(name) is None and name in table.links and not table.links[name].optional:
             return name
     return None
 
@@ -83,13 +81,10 @@ def fault(table: Table, guard: Bound, known: Mapping[str, Any]) -> Failed | None
     name = missing(table, guard, known)
     if name is not None:
         return Failed(guard.name, "link-present", f"its link {name} points to nothing that exists", {name: None})
-    assert guard.rule is not None
-    saw = {name: known[name] for name in guard.names}
-    if any(value is UNKNOWN for value in saw.values()):
-        return Failed(guard.name, guard.rule.name, guard.rule.why, saw)
-    if guard(known) is True:
+    if _unknown(guard, known) is None and guard(known) is True:
         return None
-    return Failed(guard.name, guard.rule.name, guard.rule.why, saw)
+    assert guard.rule is not None
+    return Failed(guard.name, guard.rule.name, guard.rule.why, {name: known[name] for name in guard.names})
 
 
 def take(table: Table, snapshot: Snapshot[Any], request: Request, way: Transition, known: dict[str, Any]) -> Decision:
@@ -98,26 +93,26 @@ def take(table: Table, snapshot: Snapshot[Any], request: Request, way: Transitio
         if asked and (name := missing(table, asked, known) or _unknown(asked, known)):
             return _refused(table, snapshot, request, "link-present", f"{asked.name} needs {name}, which is not known")
     data = way.update(known) if way.update else snapshot.data
-    for field in table.data_fields:
-        value = getattr(data, field.name)
-        if field.kind == "int" and value is not None and not field.values[0] <= value <= field.values[1]:
-            return _refused(
-                table, snapshot, request, "within-range", f"{field.name} would be {value}, outside its range"
-            )
-    links = {**snapshot.links, **{name: ref for name, ref in request.links.items() if not table.links[name].per_event}}
+    for name, least, most in table.ranges:
+        value = getattr(data, name)
+        if value is not None and not least <= value <= most:
+            return _refused(table, snapshot, request, "within-range", f"{name} would be {value}, outside its range")
+    links = snapshot.links
+    if request.links:
+        links = {**links, **{name: ref for name, ref in request.links.items() if not table.links[name].per_event}}
     after = Snapshot(snapshot.ref, way.target, snapshot.version + 1, data, links, snapshot.tallies)
+    now, change = {"state": after.state, "data": data}, {"before": snapshot.data, "after": data}
     for check in table.invariants:
-        if check({"state": after.state, "data": data}) is not True:
+        if check(now) is not True:
             return _broken(table, snapshot, request, check)
-    if snapshot.data is not None:
-        for check in table.step_invariants:
-            if check({"before": snapshot.data, "after": data}) is not True:
-                return _broken(table, snapshot, request, check)
+    for check in table.step_invariants if snapshot.data is not None else ():
+        if check(change) is not True:
+            return _broken(table, snapshot, request, check)
     effects: tuple[Effect, ...] = ()
     if way.effects:
         told = {**known, "before": snapshot.data, "data": data}
         effects = tuple(_described(after, number, made, told) for number, made in enumerate(way.effects))
-    return Accepted(snapshot.ref, snapshot, after, str(way), effects)
+    return Accepted(snapshot.ref, snapshot, after, way.name, effects)
 
 
 def _described(after: Snapshot[Any], number: int, made: Bound, told: Mapping[str, Any]) -> Effect:
@@ -129,7 +124,10 @@ def _described(after: Snapshot[Any], number: int, made: Bound, told: Mapping[str
 
 
 def _unknown(function: Bound, known: Mapping[str, Any]) -> str | None:
-    return next((name for name in function.names if known.get(name) is UNKNOWN), None)
+    for name in function.names:
+        if known.get(name) is UNKNOWN:
+            return name
+    return None
 
 
 def _broken(table: Table, snapshot: Snapshot[Any], request: Request, check: Bound) -> Refused:

@@ -30,7 +30,8 @@ class Bound:
         return self.function.__name__
 
     def __call__(self, known: Mapping[str, Any]) -> Any:
-        return self.function(*[known[name] for name in self.names])
+        names = self.names
+        return self.function(known[names[0]]) if len(names) == 1 else self.function(*map(known.__getitem__, names))
 
 
 @attrs.frozen
@@ -43,9 +44,20 @@ class Transition:
     guards: tuple[Bound, ...]
     update: Bound | None
     effects: tuple[Bound, ...]
+    name: str = attrs.field(init=False, eq=False, repr=False)
+
+    @name.default
+    def _name(self) -> str:
+        return f"{self.source.id} {self.event} {self.target.id}"
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """Every name that a function of it asks for."""
+        functions = (*self.guards, *([self.update] if self.update else ()), *self.effects)
+        return frozenset(name for function in functions for name in function.names)
 
     def __str__(self) -> str:
-        return f"{self.source.id} {self.event} {self.target.id}"
+        return self.name
 
 
 @attrs.frozen
@@ -111,10 +123,23 @@ class Table:
     """Why it varies."""
     counting: tuple[tuple[str, str, frozenset[str]], ...] = attrs.field(init=False)
     """As `counted`, states by name."""
+    ranges: tuple[tuple[str, int, int], ...] = attrs.field(init=False)
+    """The bounded numbers of the data: name, least, most."""
+    reads: Mapping[tuple[str, str], tuple[str, ...]] = attrs.field(init=False)
+    """(state, event) to the links that its transitions ask for: no other need be read."""
 
     @counting.default
     def _counting(self) -> tuple[tuple[str, str, frozenset[str]], ...]:
         return tuple((link, tally, frozenset(str(at.id) for at in states)) for link, tally, states in self.counted)
+
+    @ranges.default
+    def _ranges(self) -> tuple[tuple[str, int, int], ...]:
+        return tuple((field.name, *field.values) for field in self.data_fields if field.kind == "int")
+
+    @reads.default
+    def _reads(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        asked = {pair: frozenset[str]().union(*(way.asks for way in ways)) for pair, ways in self.moves.items()}
+        return {pair: tuple(link for link in self.links if link in names) for pair, names in asked.items()}
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
