@@ -293,21 +293,10 @@ class _Compiler:
     def _functions(self, moves: Mapping[tuple[str, str], tuple[Transition, ...]], data: type | None) -> None:
         for (state, event), ways in moves.items():
             spec = self.events[event]
-            deciding = {field.name for field in spec.fields if field.decides}
-            known = (
-                deciding
-                | {"by"}
-                | set(self.links)
-                | set(self.tallies)
-                | ({"data"} if data and state != "absent" else set())
-            )
-            told = (
-                known
-                | {field.name for field in spec.fields}
-                | ({"before"} & known)
-                | ({"data"} if data else set())
-                | {"before"}
-            )
+            known = {"by", *self.links, *self.tallies, *(field.name for field in spec.fields if field.decides)}
+            told = {*known, "before", *(field.name for field in spec.fields), *(["data"] if data else [])}
+            if data and state != "absent":
+                known.add("data")
             for way in ways:
                 for guard in way.guards:
                     self._known(guard, known, str(way))

@@ -1,6 +1,6 @@
 """The strict base of every lifecycle: a python-statemachine class that is checked and compiled when it is created."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from statemachine import Event as ParsedEvent
@@ -15,7 +15,7 @@ from .links import State
 from .rules import Awaited, Invariant, Monitor, Owe, Refusal, Settled
 from .snapshot import Ref, Request, ref_of
 from .table import EventSpec, Table
-from .variant import Way, vary
+from .variant import vary
 
 __all__ = ["Event", "Machine"]
 
@@ -54,10 +54,6 @@ class Event(Generic[P]):
         table = self.machine.table
         takes = f"{self}: a link takes"
         links = {name: ref_of(given.pop(name), takes) for name in tuple(given) if name in table.links}
-        if self.spec.payload is None:
-            if given:
-                raise BadInput(f"{self} has no payload; got {', '.join(sorted(given))}")
-            return Request(self, None, links)
         return Request(self, self.payload(given), links)
 
     def payload(self, given: Mapping[str, Any]) -> Any:
@@ -146,26 +142,4 @@ class Machine(StateMachine, metaclass=_Checked):
         """The address of the instance with this id."""
         return Ref(cls.table.name, id)
 
-    @classmethod
-    def variant(
-        cls,
-        name: str,
-        *,
-        drop: Iterable[Any] = (),
-        replace: Mapping[Callable[..., Any], Callable[..., Any]] | None = None,
-        add: Iterable[Way] = (),
-        why: str,
-    ) -> "type[Machine]":
-        """This machine varied in named places, with a table hash of its own; the only way to vary one.
-
-        Args:
-            name: what to call the variant: `turnstone-1.8`, `without owner_live`.
-            drop: guards, updates or effects to leave out everywhere, and (state, event) pairs whose transitions go.
-            replace: a function by another one that asks for the same names.
-            add: transitions to add after the others of their event.
-            why: one sentence.
-
-        Raises:
-            DefinitionError: it drops or replaces what the machine does not have, or what is left is no machine.
-        """
-        return vary(cls, name, drop=drop, replace=replace, add=add, why=why)
+    variant = classmethod(vary)

@@ -77,9 +77,6 @@ class EventSpec:
     payload: type | None
     fields: tuple[Field, ...]
 
-    def field(self, name: str) -> Field | None:
-        return next((field for field in self.fields if field.name == name), None)
-
 
 @attrs.frozen(eq=False)
 class Table:

@@ -41,15 +41,28 @@ def vary(
     add: Iterable[Way] = (),
     why: str,
 ) -> "type[Machine]":
-    """Build the varied class from the table of the given one; see Machine.variant."""
+    """This machine varied in named places, with a table hash of its own; the only way to vary one.
+
+    Args:
+        machine: the machine itself: it is called as a method of the class.
+        name: what to call the variant: `turnstone-1.8`, `without owner_live`.
+        drop: guards, updates or effects to leave out everywhere, and (state, event) pairs whose transitions go.
+        replace: a function by another one that asks for the same names.
+        add: transitions to add after the others of their event.
+        why: one sentence.
+
+    Raises:
+        DefinitionError: it drops or replaces what the machine does not have, or what is left is no machine.
+    """
     change = _Change(machine.table, tuple(drop), dict(replace or {}), tuple(add))
-    namespace = change.namespace()
-    namespace |= {
+    namespace = {
+        **change.namespace(),
         "__module__": machine.__module__,
         "__doc__": machine.__doc__,
         "varies": (machine.table.name, name, why),
+        "family": machine.family,
+        "debtors": machine.debtors,
     }
-    namespace |= {"family": machine.family, "debtors": machine.debtors}
     make: Callable[..., type[Machine]] = type(machine)
     return make(machine.__name__, (machine.__mro__[1],), namespace)
 
