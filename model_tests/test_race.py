@@ -3,7 +3,7 @@
 Source: turnstone-races.md 6, 8 to 12, 17 to 19.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -153,7 +153,7 @@ class _Noted:
     def tallies(self, table: Table, ref: Ref) -> dict[str, int]:
         return {name: self.store.tallies.get((ref, name), 0) for name in table.tallies}
 
-    def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
+    def dependents(self, owner: Ref, table: Table, states: Collection[str] | None = None) -> tuple[Ref, ...]:
         return self.store.dependents(owner, table)
 
     def refuse(self, refused: Refused, event: str) -> None:

@@ -259,6 +259,8 @@ def test_dependents_come_in_order_of_birth(kernel: Kernel, store: Store) -> None
     assert kernel.dependents(Frame.ref("f"), Bell) == ()
     with store.transaction() as work:
         assert list(work.dependents(Frame.ref("f"), Lever.table)) == expected
+        assert list(work.dependents(Frame.ref("f"), Lever.table, {"broken", "pulled"})) == [Lever.ref("l1")]
+        assert list(work.dependents(Frame.ref("f"), Lever.table, {"normal"})) == expected[1:]
 
 
 def test_a_link_for_one_event_makes_no_dependent(kernel: Kernel) -> None:

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal
 
@@ -48,6 +48,10 @@ _TALLY = """
 _DEPENDENTS = """
     SELECT id FROM link WHERE owner_machine = ? AND owner_id = ? AND machine = ?
     GROUP BY id ORDER BY min(seq), min(rowid)"""
+_DEPENDENTS_IN = """
+    SELECT l.id FROM link l JOIN instance i ON i.machine = l.machine AND i.id = l.id
+    WHERE l.owner_machine = ? AND l.owner_id = ? AND l.machine = ? AND i.state IN (SELECT value FROM json_each(?))
+    GROUP BY l.id ORDER BY min(l.seq), min(l.rowid)"""
 _REFUSE = "INSERT INTO audit (machine, id, event, rule, message, ts) VALUES (?, ?, ?, ?, ?, ?)"
 _FORGET = "DELETE FROM audit WHERE seq <= (SELECT max(seq) FROM audit) - ?"
 
@@ -239,9 +243,9 @@ class _Transaction:
         request = rows.read_payload(event, payload)
         return Entry(decision, event, request, principal, event_id, texts.read_links(links), table)
 
-    def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
+    def dependents(self, owner: Ref, table: Table, states: Collection[str] | None = None) -> tuple[Ref, ...]:
         at("read")
-        return _dependents(self.connection.execute, owner, table)
+        return _dependents(self.connection.execute, owner, table, states)
 
     def append(self, entry: Entry) -> None:
         table, before, after = entry.table, entry.decision.before, entry.decision.after
@@ -303,8 +307,9 @@ class _Transaction:
             raise explained(self.store.path, error) from error
 
 
-def _dependents(execute: _Execute, owner: Ref, table: Table) -> tuple[Ref, ...]:
-    found = execute(_DEPENDENTS, (owner.machine, owner.id, table.name))
+def _dependents(execute: _Execute, owner: Ref, table: Table, states: Collection[str] | None = None) -> tuple[Ref, ...]:
+    key = (owner.machine, owner.id, table.name)
+    found = execute(_DEPENDENTS, key) if states is None else execute(_DEPENDENTS_IN, (*key, texts.write_names(states)))
     return tuple(Ref(table.name, id) for (id,) in found)
 
 

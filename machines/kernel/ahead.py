@@ -1,5 +1,6 @@
 """What would be read after a step: asked before anything of it is written."""
 
+from collections.abc import Collection
 from typing import Any
 
 from .snapshot import Accepted, Ref, Snapshot
@@ -29,8 +30,9 @@ class Ahead:
             return found
         return found.counting({name: n + self.moved.get((ref, name), 0) for name, n in found.tallies.items()})
 
-    def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
-        known, own = self.work.dependents(owner, table), self.after.ref
+    def dependents(self, owner: Ref, table: Table, states: Collection[str]) -> tuple[Ref, ...]:
+        """Those that may be in one of these states."""
+        known, own = self.work.dependents(owner, table, states), self.after.ref
         if own.machine == table.name and owner in self.after.links.values() and own not in known:
             return (*known, own)
         return known

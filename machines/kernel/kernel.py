@@ -261,7 +261,7 @@ class Kernel:
         ahead = Ahead(work, changed, decision)
         for machine in changed.machine.debtors:
             table = self._learn(machine)
-            for debtor in ahead.dependents(decision.ref, table):
+            for debtor in ahead.dependents(decision.ref, table, table.until):
                 snapshot = ahead.read(table, debtor)
                 until = table.until.get(str(snapshot.state.id)) if snapshot else None
                 if snapshot is None or until is None:

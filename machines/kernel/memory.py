@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -25,7 +25,7 @@ class MemoryStore:
         self.changed = threading.Condition(lock or threading.RLock())
         self.snapshots: dict[Ref, Snapshot[Any]] = {}
         self.tallies: dict[tuple[Ref, str], int] = {}
-        self.owned: dict[Ref, dict[Ref, None]] = {}
+        self.owned: dict[tuple[Ref, str], dict[Ref, None]] = {}
         self.journal: list[Entry] = []
         self.bound: dict[str, Entry] = {}
         self.outbox: list[Pending] = []
@@ -44,7 +44,7 @@ class MemoryStore:
 
     def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
         with self.changed:
-            return tuple(ref for ref in self.owned.get(owner, ()) if ref.machine == table.name)
+            return tuple(self.owned.get((owner, table.name), ()))
 
     def take(self, taker: str, names: Iterable[str]) -> Pending | None:
         wanted = frozenset(names)
@@ -121,11 +121,15 @@ class _Transaction:
                 return entry
         return self.store.bound.get(event_id)
 
-    def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
-        known = self.store.owned.get(owner, {})
-        if self.written:
-            known = known | {ref: None for ref, snapshot in self.written.items() if owner in snapshot.links.values()}
-        return tuple(ref for ref in known if ref.machine == table.name) if known else ()
+    def dependents(self, owner: Ref, table: Table, states: Collection[str] | None = None) -> tuple[Ref, ...]:
+        known = self.store.owned.get((owner, table.name), {})
+        for ref, snapshot in self.written.items():
+            if ref.machine == table.name and owner in snapshot.links.values() and ref not in known:
+                known = {**known, ref: None}
+        return tuple(known) if states is None else tuple(ref for ref in known if self._state(ref) in states)
+
+    def _state(self, ref: Ref) -> str:
+        return str((self.written.get(ref) or self.store.snapshots[ref]).state.id)
 
     def append(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -147,9 +151,9 @@ class _Transaction:
         store.tallies.update(self.counted)
         store.journal.extend(self.entries)
         for entry in self.entries:
-            after = entry.decision.after
-            for owner in after.links.values():
-                store.owned.setdefault(owner, {})[after.ref] = None
+            before, after = entry.decision.before, entry.decision.after
+            for owner in after.links.values() if after.links is not before.links else ():
+                store.owned.setdefault((owner, after.ref.machine), {})[after.ref] = None
             if entry.event_id is not None:
                 store.bound[entry.event_id] = entry
             for effect in entry.decision.effects:

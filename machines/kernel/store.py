@@ -1,6 +1,6 @@
 """What a kernel asks of a store: one serializable transaction at a time over snapshots, journal and outbox."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -59,8 +59,8 @@ class Transaction(Protocol):
     def recorded(self, event_id: str) -> Entry | None:
         """The accepted step that this event id is bound to."""
 
-    def dependents(self, owner: Ref, table: Table) -> tuple[Ref, ...]:
-        """As Store.dependents, with what this transaction has written."""
+    def dependents(self, owner: Ref, table: Table, states: Collection[str] | None = None) -> tuple[Ref, ...]:
+        """As Store.dependents, with what this transaction has written; where states are named, only those in one."""
 
     def append(self, entry: Entry) -> None:
         """Write the journal row, the instance row, what it counts for its owners, and the outbox."""
