@@ -550,6 +550,22 @@ def test_an_answer_that_fails_for_ever_holds_up_no_other_instance(
     assert [state(kernel, Lever.ref(id)) for id in ("l1", "l2")] == ["pulled", "thrown"]
 
 
+def test_of_threads_that_deliver_at_once_each_answers_what_no_other_does(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    throws(kernel)
+    levers = [kernel.start(Lever, id=f"n{id}", frame=Frame.ref("f"), number=1, ways=frozenset()) for id in range(20)]
+
+    def fails(*given: Any) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kernel._delivery, "answer", fails)
+        assert all(kernel.fire(lever, PULL, by="me").accepted for lever in levers)
+    assert sum(at_once(*[kernel.deliver] * 4)) == 20
+    assert {state(kernel, lever) for lever in levers} == {"thrown"}
+
+
 def test_a_claim_that_is_given_back_waits_again(kernel: Kernel, store: Store) -> None:
     kernel.fire(Lever.ref("l1"), PULL, by="me")
     claimed = store.take("t", ["move"])

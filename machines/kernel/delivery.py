@@ -70,7 +70,11 @@ class Delivery:
         delivered, wrong = 0, None
         for _ in range(len(self.unanswered)):
             try:
-                self._reply(*self.unanswered.popleft())
+                claim = self.unanswered.popleft()
+            except IndexError:  # another thread was quicker
+                break
+            try:
+                self._reply(*claim)
             except Exception as error:
                 wrong = error
             else:
