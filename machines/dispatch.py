@@ -210,11 +210,15 @@ def not_injected(data: DispatchData) -> bool:
     return not data.injected
 
 
-@guard("inject-at-most-once", "the actor is still ready, in the same pane and generation, and was so since its proof")
+@guard("inject-at-most-once", "the actor is still ready, in the same pane and generation")
 def still_ready(data: DispatchData, actor: Seen[ActorData]) -> bool:
-    now = actor.data
-    same = (data.generation, data.pane, data.lapses) == (now.generation, now.pane, now.lapses)
+    same = (data.generation, data.pane) == (actor.data.generation, actor.data.pane)
     return same and actor.state in (Actor.ready,)
+
+
+@guard("inject-at-most-once", "the actor was seen not to take input since its proof: it is to be proven anew")
+def never_lapsed(data: DispatchData, actor: Seen[ActorData]) -> bool:
+    return data.lapses == actor.data.lapses
 
 
 @guard("inject-at-most-once", "the keys of another attempt are in flight for this pane")
@@ -339,7 +343,7 @@ class Dispatch(Machine):
     )
     inject: Event[Trigger] = authorized.to(
         in_flight,
-        cond=[not_injected, still_ready, nobody_types, no_open_cycle, no_open_capture, lease_free],
+        cond=[not_injected, still_ready, never_lapsed, nobody_types, no_open_cycle, no_open_capture, lease_free],
         on=typed,
         after=keys,
     )

@@ -92,7 +92,7 @@ RACES = [
         ],
         [passed("d1", "unknown pane_known prompt_ready authorized pane_known prompt_ready authorized in_flight")],
         order="restart",
-        without=[Without(Dispatch, (dispatch.still_ready,))],
+        without=[Without(Dispatch, (dispatch.still_ready, dispatch.never_lapsed))],
     ),
     Race(
         "agent-doc-75",
@@ -339,7 +339,7 @@ RACES = [
             ROUTE.does(types("d1")),
         ],
         [has("d1", generation=2, injected=True), gave_out(keys, "d1"), in_order("d1.generation_moved", "d1.inject")],
-        without=[Without(Dispatch, (dispatch.still_ready,))],
+        without=[Without(Dispatch, (dispatch.still_ready, dispatch.never_lapsed))],
         later="adapters/terminals: an installed binary moves the generation at its next boundary",
     ),
     Race(

@@ -53,7 +53,7 @@ RACES = [
         ],
         [passed("d1", "unknown pane_known prompt_ready authorized pane_known prompt_ready authorized in_flight")],
         order="restarted",
-        without=[Without(Dispatch, (dispatch.still_ready,))],
+        without=[Without(Dispatch, (dispatch.never_lapsed,))],
     ),
     Race(
         "agent-doc-79",
