@@ -101,7 +101,7 @@ class Keeper:
         return self.kernel.dependents(self.cycle, Fallback)
 
     def settled(self) -> bool:
-        return all(self.now(patch).state == Fallback.cleaned for patch in self.patches())
+        return all(self.now(patch).state in Fallback.ended for patch in self.patches())
 
     def now(self, ref: Ref) -> Snapshot[Any]:
         snapshot = self.kernel.get(ref)

@@ -287,6 +287,8 @@ class Cycle(Machine):
     """One response of one document: opened, captured, written, committed; or abandoned while it is empty."""
 
     successors = Tally()
+    delivered = Tally()
+    """Patches that have brought its response into the document, or are about to."""
 
     absent = State(initial=True)
     preflight_started = State()

@@ -2,21 +2,26 @@
 
 What may race: the socket's apply against the file's; a slow acknowledgement against the timeout; two windows that
 watch one folder; the commit of the cycle against a late watcher; the user's typing against the patch's base; a newer
-patch for the same file name. Who wins: the first apply while the cycle is open and the base is the visible text.
-Whatever comes later is refused as applied, or finds the patch rejected; a timeout is "unknown", and the response is
-never given up.
+patch for the same file name, or for the same response. Who wins: the first claim while the cycle is open and the base
+is the visible text. Whatever comes later is refused as applied, or finds the patch rejected; a timeout is "unknown",
+and the response is never given up.
+
+An edit is decided first, made then, and told last: `watch_apply` and `disk_write` claim the patch; `edited` says that
+it was made, `edit_failed` that nothing was changed. While it is claimed, nobody else decides anything about it.
 
 Source: seed agent-doc-lifecycles, "Late Fallback Patch Replay" and "Elimination Boundary" (profile E2);
-lifecycles/agent-doc-tables.md, 12 (its `send` is `deliver`). `file_written` and `file_failed` are ours: they answer the
-writing and the removal of the file.
+lifecycles/agent-doc-tables.md, 12 (its `send` is `deliver`). Ours are `file_written` and `file_failed`, which answer
+the writing and the removal of the file; claimed, with what leads out of it; and discarded, where a rejected patch ends
+when its file is gone: the end says whether a patch was applied, for its cycle counts those that were.
 
 What it repairs: a patch asks its own cycle, and not whichever is the newest (holes e.4-1, e.4-2, race 96); the apply is
 remembered for ever and for every window (holes 5 and 6, race 97); an unapplied patch's file is never overwritten, also
-not by a queued copy (hole 7, race 99); cleaning removes only the own file [as built: any]; a rejected or unparsable
-answer is never an ok; a sent patch and a disk write ask the cycle too, where the table names only the base.
+not by a queued copy (hole 7, race 99); of several patches that deliver one response one is applied, whoever tells of it
+(e.3-X4); an edit that turns out impossible is not told as applied; cleaning removes only the own file [as built: any];
+a rejected or unparsable answer is never an ok; a sent patch and a disk write ask the cycle too, where the table names
+only the base.
 """
 
-from enum import Enum
 from typing import Any, Self
 
 import attrs
@@ -30,7 +35,6 @@ from .kernel import (
     Principal,
     Seen,
     State,
-    carried,
     effect,
     guard,
     monitor,
@@ -39,6 +43,22 @@ from .kernel import (
     rule,
     settled,
     step_invariant,
+)
+from .patch import (
+    Ack,
+    Copy,
+    Delivery,
+    Disk,
+    Draft,
+    FallbackData,
+    FileFound,
+    Foreign,
+    Outcome,
+    Queue,
+    Transport,
+    Trouble,
+    Watch,
+    Whole,
 )
 
 __all__ = [
@@ -63,120 +83,6 @@ __all__ = [
 ]
 
 
-class Transport(Enum):
-    """The route that a patch took last."""
-
-    SOCKET = "socket"
-    FILE = "file"
-    DISK = "disk"
-
-
-class Outcome(Enum):
-    """What an editor answers. An answer that cannot be read is a rejection, a missing one a timeout."""
-
-    ADOPTED = "adopted"
-    ALREADY_THERE = "already_there"
-    UNPROVEN = "unproven"
-    REJECTED = "rejected"
-
-
-@attrs.frozen
-class FallbackData:
-    """What a patch decides upon. Its text and its file name travel beside it."""
-
-    legacy: bool
-    """It names no cycle or no base: only a document in which nothing newer was committed may take it."""
-    response: Id | None
-    """What it delivers; a patch that is issued again under another cycle delivers the same."""
-    editor: Principal | None
-    """The one editor it is meant for; none when it is for the document's owner."""
-    transport: Transport | None = None
-
-
-@attrs.frozen
-class Draft:
-    legacy: bool
-    response: Id | None
-    reason: Reason | None
-    """Why there is no response to deliver, when there is none."""
-    editor: Principal | None
-
-
-@attrs.frozen
-class Copy:
-    name_free: bool
-    """No other patch's file has this name; else that patch is given as the link `holder`."""
-    text: str = carried()
-
-
-@attrs.frozen
-class Delivery:
-    supervisor_current: bool
-    route_sound: bool
-    """The socket is not latched as degraded."""
-    text: str = carried()
-
-
-@attrs.frozen
-class Ack:
-    outcome: Outcome
-    proven: bool  # a link from part 2 on
-    content: str = carried()
-    """The hash of the text after the apply."""
-
-
-@attrs.frozen
-class Queue:
-    body_visible: bool
-    proven: bool  # a link from part 2 on
-    name_free: bool
-    text: str = carried()
-
-
-@attrs.frozen
-class Watch:
-    claimed: bool
-    """A durable mark beside the file says that another window took the patch."""
-    base_current: bool
-    """The visible text is the patch's base, compared at this moment."""
-    my_lease: bool  # a link from part 2 on
-    newer_committed: bool
-    """Something was committed since the patch was made; asked of a legacy patch only."""
-
-
-@attrs.frozen
-class Foreign:
-    body_in_head: bool
-
-
-@attrs.frozen
-class Whole:
-    managed: bool
-    """The document is a template or component document."""
-
-
-@attrs.frozen
-class Disk:
-    editor_absent: bool
-    """No editor is attached, and none can be."""
-    text_unchanged: bool
-    """The file is what was read before."""
-    newer_committed: bool
-    forced: bool = carried(False)
-    """An operator's force is recorded; it does not outrank an open editor."""
-
-
-@attrs.frozen
-class FileFound:
-    own_file: bool
-    """The file that went, if one did, was this patch's."""
-
-
-@attrs.frozen
-class Trouble:
-    reason: str = carried()
-
-
 @guard("patch-binds-cycle", "a patch belongs to a cycle that is open, and so the document's current one")
 def cycle_open(cycle: Seen[CycleData] | None) -> bool:
     return cycle is not None and cycle.state in Cycle.opened
@@ -191,6 +97,23 @@ def cycle_open_or_legacy(legacy: bool, cycle: Seen[CycleData] | None) -> bool:
 def captured_first(legacy: bool, response: Id | None, reason: Reason | None, cycle: Seen[CycleData] | None) -> bool:
     captured = cycle is not None and response is not None and response == cycle.data.response
     return captured or reason is not None or legacy
+
+
+@guard("apply-once", "its cycle counts the patches that deliver its response: name it as `delivers`, too")
+def counted(legacy: bool, response: Id | None, delivers: Seen[CycleData] | None) -> bool:
+    if legacy or response is None:
+        return delivers is None
+    return delivers is not None and delivers.data.response == response
+
+
+@guard("apply-once", "another patch has delivered this response, or is about to")
+def undelivered(delivers: Seen[CycleData] | None) -> bool:
+    return delivers is None or delivers.tallies["delivered"] == 0
+
+
+@guard("retained-keeps-file", "only a file that was found can be kept")
+def came_by_file(data: FallbackData) -> bool:
+    return data.transport is Transport.FILE
 
 
 @guard("patch-supersede-explicit", "the file name is held by an unapplied patch: supersede it first")
@@ -264,11 +187,6 @@ def response_committed(data: FallbackData, body_in_head: bool, cycle: Seen[Cycle
     return own or body_in_head
 
 
-@guard("stale-patch-rejected", "a foreign commit ends a patch only if HEAD holds its body")
-def in_head(body_in_head: bool) -> bool:
-    return body_in_head
-
-
 @guard("foreign-commit-keeps-response", "a foreign commit without the body leaves the response to be issued again")
 def not_in_head(body_in_head: bool) -> bool:
     return not body_in_head
@@ -323,7 +241,7 @@ def write_file(data: FallbackData, text: str) -> tuple[Principal | None, str]:
 def remove_file(data: FallbackData) -> Principal | None:
     """Remove this patch's file and leave its mark; the handler returns `own_file`.
 
-    Whoever fired `watch_apply` or `disk_write` removes the file itself, after the edit is proven, and fires `cleanup`.
+    Whoever fired `edited` removes the file itself, and fires `cleanup`.
     """
     return data.editor
 
@@ -343,7 +261,7 @@ def response_stays(before: FallbackData, after: FallbackData) -> bool:
 
 
 class Fallback(Machine):
-    """One patch id on all its routes: drafted, delivered or queued, applied or rejected, its file removed."""
+    """One patch id on all its routes: drafted, delivered or queued, claimed, applied or rejected, its file removed."""
 
     cycle = Link(Cycle, optional=True)
     holder = Link(Self, per_event=True, optional=True)
@@ -353,18 +271,23 @@ class Fallback(Machine):
     prewritten = State()
     sent = State()
     file_queued = State()
+    claimed = State()
     applied = State()
     unproven = State()
     retained = State()
     rejected = State()
     cleaned = State(final=True)
+    discarded = State(final=True)
 
     waiting = (prewritten, sent, file_queued, unproven, retained)
     """On the way: what it delivers may be visible or not, and its file may be there."""
     in_folder = (prewritten, file_queued, unproven, retained)
-    done = (applied, rejected, cleaned)
+    ended = (cleaned, discarded)
+    done = (applied, rejected, *ended)
+    delivers = Link(Cycle, optional=True, counts={Cycle.delivered: (claimed, applied, cleaned)})
+    """Its cycle once more, if it delivers that cycle's response; a repair delivers none."""
 
-    start: Event[Draft] = absent.to(drafted, cond=[cycle_open_or_legacy, captured_first], on=born)
+    start: Event[Draft] = absent.to(drafted, cond=[cycle_open_or_legacy, captured_first, counted], on=born)
     prewrite: Event[Copy] = drafted.to(prewritten, cond=name_is_free, after=write_file)
     deliver: Event[Delivery] = sent.from_(
         drafted, prewritten, cond=[cycle_open, supervised, route_usable], on=by_socket, after=send_patch
@@ -372,21 +295,26 @@ class Fallback(Machine):
     send_unavailable: Event[Trouble] = unproven.from_(drafted, prewritten)
     degraded: Event[Trouble] = unproven.from_(drafted, prewritten)
     ack_result: Event[Ack] = (
-        applied.from_(sent, unproven, cond=proven_there, after=remove_file) | sent.to(unproven) | unproven.to(unproven)
+        applied.from_(sent, unproven, cond=[proven_there, undelivered], after=remove_file)
+        | claimed.to(applied, cond=proven_there, after=remove_file)
+        | sent.to(unproven)
+        | unproven.to(unproven)
     )
     timeout: Event[None] = sent.to(unproven) | file_queued.to(retained)
     queue_file: Event[Queue] = (
         unproven.to(file_queued, cond=[cycle_open, body_missing, name_is_free], on=by_file, after=write_file)
-        | unproven.to(applied, cond=body_there, after=remove_file)
+        | unproven.to(applied, cond=[body_there, undelivered], after=remove_file)
         | retained.to(file_queued, cond=[cycle_open, name_is_free], on=by_file, after=write_file)
     )
     watch_apply: Event[Watch] = (
-        applied.from_(*in_folder, cond=[unclaimed, still_due, base_visible, for_this_editor], on=by_file)
-        | applied.from_(sent, cond=[unclaimed, still_due, base_visible])
+        claimed.from_(*in_folder, cond=[unclaimed, still_due, base_visible, for_this_editor, undelivered], on=by_file)
+        | claimed.from_(sent, cond=[unclaimed, still_due, base_visible, undelivered])
         | rejected.from_(sent, *in_folder, cond=claimed_elsewhere, after=remove_file)
-        | rejected.from_(sent, *in_folder, cond=overdue, after=remove_file)
-        | rejected.from_(sent, *in_folder, cond=base_gone, after=remove_file)
+        | rejected.from_(sent, *in_folder, cond=[unclaimed, overdue], after=remove_file)
+        | rejected.from_(sent, *in_folder, cond=[unclaimed, still_due, base_gone], after=remove_file)
     )
+    edited: Event[None] = claimed.to(applied)
+    edit_failed: Event[Trouble] = claimed.to(retained, cond=came_by_file) | claimed.to(unproven)
     cycle_committed: Event[Foreign] = (
         rejected.from_(drafted, *waiting, cond=response_committed, after=remove_file)
         | drafted.to(drafted)
@@ -395,6 +323,7 @@ class Fallback(Machine):
         | file_queued.to(file_queued)
         | unproven.to(unproven)
         | retained.to(retained)
+        | claimed.to(claimed)
         | applied.to(applied)
         | rejected.to(rejected)
     )
@@ -403,14 +332,13 @@ class Fallback(Machine):
         | prewritten.to(prewritten, cond=not_in_head)
         | unproven.to(unproven, cond=not_in_head)
         | retained.to(retained, cond=not_in_head)
-        | rejected.from_(drafted, prewritten, unproven, retained, cond=in_head, after=remove_file)
-        | rejected.from_(sent, file_queued, after=remove_file)
+        | rejected.from_(drafted, prewritten, sent, file_queued, unproven, retained, after=remove_file)
     )
     superseded: Event[Trouble] = rejected.from_(*waiting, after=remove_file)
     conflict: Event[Trouble] = rejected.from_(*waiting, after=remove_file)
     full_content: Event[Whole] = rejected.from_(drafted, *waiting, cond=is_managed, after=remove_file)
-    disk_write: Event[Disk] = applied.from_(
-        file_queued, unproven, retained, cond=[no_editor, text_as_read, still_due], on=by_disk
+    disk_write: Event[Disk] = claimed.from_(
+        file_queued, unproven, retained, cond=[no_editor, text_as_read, still_due, undelivered], on=by_disk
     )
     file_written: Event[None] = (
         prewritten.to(prewritten)
@@ -418,26 +346,32 @@ class Fallback(Machine):
         | file_queued.to(file_queued)
         | unproven.to(unproven)
         | retained.to(retained)
+        | claimed.to(claimed)
+        | applied.to(applied)
+        | rejected.to(rejected)
     )
     file_failed: Event[None] = (
         unproven.from_(prewritten, file_queued, unproven, retained)
         | sent.to(sent)
+        | claimed.to(claimed)
         | applied.to(applied)
         | rejected.to(rejected)
     )
-    cleanup: Event[FileFound] = cleaned.from_(applied, rejected, cond=owns_file)
+    cleanup: Event[FileFound] = applied.to(cleaned, cond=owns_file) | rejected.to(discarded, cond=owns_file)
 
     rules = [
         settled(
             cleanup,
             cycle_committed,
-            when=cleaned,
+            file_written,
+            file_failed,
+            when=ended,
             rule="terminal-idempotent",
             why="a repeated end changes nothing and removes nothing",
         ),
         refused(
             cleanup,
-            when=waiting,
+            when=(*waiting, claimed),
             rule="retained-keeps-file",
             why="the file of a patch that is neither applied nor rejected stays",
         ),
@@ -455,14 +389,16 @@ class Fallback(Machine):
             rule="stale-patch-rejected",
             why="a patch of an ended cycle ends before anything visible changes",
         ),
+        rule("apply-once", claimed, why="a window makes the edit: what it says of it comes next"),
         rule(
             "no-event-after-terminal", *done, why="an applied or rejected patch is over: a rebuilt one has another id"
         ),
         rule("patch-order", absent, drafted, *waiting, why="a patch is drafted, delivered, proven, cleaned, in order"),
     ]
     owes = {
-        **{state: owe("retained-keeps-file") for state in waiting},
-        **{state: owe("cleanup-own-patch", "after the closeout no file of the patch is left") for state in done[:2]},
+        **{state: owe("retained-keeps-file") for state in (*waiting, claimed)},
+        applied: owe("cleanup-own-patch", "after the closeout no file of the patch is left"),
+        rejected: owe("cleanup-own-patch"),
     }
     effects = [
         effect(send_patch, done=ack_result, failed=timeout, unknown=timeout),

@@ -107,7 +107,15 @@ def test_a_patch_is_written_applied_acknowledged_and_cleaned(desk: Desk) -> None
     assert desk.text() == ANSWERED
     assert desk.route.wait(patch, 0) == written.content == digest(f"\nWhat is pulled?\n{BODY}")
     assert desk.kinds() == [".ack", ".claim"] and desk.state(patch) == Fallback.cleaned
-    assert desk.events(patch) == ["start", "send_unavailable", "queue_file", "file_written", "watch_apply", "cleanup"]
+    assert desk.events(patch) == [
+        "start",
+        "send_unavailable",
+        "queue_file",
+        "file_written",
+        "watch_apply",
+        "edited",
+        "cleanup",
+    ]
 
 
 def test_the_edit_changes_its_component_alone_and_keeps_the_files_mode(desk: Desk) -> None:
@@ -127,7 +135,7 @@ def test_a_changed_component_is_not_overwritten_and_a_rebuilt_patch_follows(desk
     typed = DOCUMENT.replace("pulled?", "pulled, and by whom?")
     desk.document.write_bytes(typed.encode())
     desk.route.poll()
-    assert desk.text() == typed and desk.state(first) == Fallback.cleaned
+    assert desk.text() == typed and desk.state(first) == Fallback.discarded
     assert desk.route.wait(first, 0) is None and desk.kinds() == [".claim"]
     second = desk.send(attempt=2)
     desk.route.poll()
@@ -138,7 +146,7 @@ def test_a_patch_of_an_ended_cycle_is_rejected_before_anything_visible_changes(d
     patch = desk.send()
     desk.commit()
     desk.route.poll()
-    assert desk.text() == DOCUMENT and desk.kinds() == [".claim"] and desk.state(patch) == Fallback.cleaned
+    assert desk.text() == DOCUMENT and desk.kinds() == [".claim"] and desk.state(patch) == Fallback.discarded
 
 
 def test_a_patch_asks_its_own_cycle_and_not_the_newest(desk: Desk) -> None:
@@ -170,7 +178,7 @@ def test_a_mark_without_a_record_rejects(desk: Desk) -> None:
     patch = desk.send()
     desk.file(patch, "claim").write_text("another")
     desk.route.poll()
-    assert desk.text() == DOCUMENT and desk.state(patch) == Fallback.cleaned and desk.kinds() == [".claim"]
+    assert desk.text() == DOCUMENT and desk.state(patch) == Fallback.discarded and desk.kinds() == [".claim"]
 
 
 def test_only_the_lease_holder_applies(desk: Desk) -> None:
@@ -277,7 +285,7 @@ def test_a_changed_file_is_rejected_kept_aside_and_never_applied(desk: Desk, cha
     desk.file(patch).write_bytes(raw)
     desk.route.poll()
     desk.route.poll()
-    assert desk.text() == DOCUMENT and desk.state(patch) == Fallback.cleaned
+    assert desk.text() == DOCUMENT and desk.state(patch) == Fallback.discarded
     assert "conflict" in desk.events(patch) and desk.kinds() == [".aside", ".claim"]
     assert desk.file(patch, "aside").read_bytes() == raw
 
@@ -318,7 +326,7 @@ def test_links_pipes_and_folders_in_place_of_a_file_are_rejected(desk: Desk) -> 
         desk.file(patch).unlink()
         make(desk.file(patch))
         desk.route.poll()
-        assert desk.text() == DOCUMENT and desk.state(patch) == Fallback.cleaned
+        assert desk.text() == DOCUMENT and desk.state(patch) == Fallback.discarded
         assert not os.path.lexists(desk.file(patch)) and secret.exists()
     os.close(held.pop())
 
@@ -339,7 +347,7 @@ def test_a_document_that_came_to_lie_outside_is_not_touched(
     desk.document.rename(outside)
     desk.document.symlink_to(outside)
     desk.route.poll()
-    assert outside.read_bytes().decode() == DOCUMENT and desk.state(patch) == Fallback.cleaned
+    assert outside.read_bytes().decode() == DOCUMENT and desk.state(patch) == Fallback.discarded
 
 
 def test_an_acknowledgement_that_cannot_be_read_is_none(desk: Desk) -> None:
@@ -375,19 +383,24 @@ def type_after_the_decision(desk: Desk, monkeypatch: pytest.MonkeyPatch, typed: 
 def test_typing_elsewhere_between_decision_and_edit_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     patch = desk.send()
     type_after_the_decision(desk, monkeypatch, "Typed.\n" + DOCUMENT)
-    assert desk.text() == "Typed.\n" + DOCUMENT and desk.state(patch) == Fallback.applied
+    assert desk.text() == "Typed.\n" + DOCUMENT and desk.state(patch) == Fallback.retained
+    assert desk.kinds() == [".json"] and sorted(os.listdir(desk.root)) == ["notes.md", "patches"]
     desk.route.poll()
     assert desk.text() == "Typed.\n" + ANSWERED and desk.state(patch) == Fallback.cleaned
 
 
 def test_typing_in_the_component_between_decision_and_edit_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine has no way back from applied: the file stays, nothing is acknowledged, and the debt shows it."""
+    """Nothing is acknowledged or told as applied: the patch is rejected, and a rebuilt one follows."""
     patch = desk.send()
     typed = DOCUMENT.replace("pulled?", "pulled now?")
     type_after_the_decision(desk, monkeypatch, typed)
+    assert desk.text() == typed and desk.route.wait(patch, 0) is None and desk.state(patch) == Fallback.retained
     desk.route.poll()
-    assert desk.text() == typed and desk.route.wait(patch, 0) is None and desk.file(patch).exists()
-    assert desk.state(patch) == Fallback.applied
+    assert desk.text() == typed and desk.route.wait(patch, 0) is None and desk.state(patch) == Fallback.discarded
+    assert desk.kinds() == [".claim"] and sorted(os.listdir(desk.root)) == ["notes.md", "patches"]
+    rebuilt = desk.send(attempt=2)
+    desk.route.poll()
+    assert desk.text() == typed.replace("now?\n", f"now?\n{BODY}") and desk.route.wait(rebuilt, 0)
 
 
 class Killed(BaseException):
@@ -420,13 +433,30 @@ class Death:
         return wrapped
 
 
-def live(root: Path, death: Death, at: int | None, typed: str | None) -> bool:
-    """One life of the host, from whatever its journal and folder say; False when it died before the end."""
+def live(root: Path, death: Death, at: int | None, typed: str | None, between: str | None) -> bool:
+    """One life of the host, from whatever its journal and folder say; False when it died before the end.
+
+    Args:
+        root: the folder of the document.
+        death: comes at a point.
+        at: the point; None lets it live.
+        typed: what the user has made of the document before the window looks.
+        between: what the user makes of it between the decision and the edit.
+    """
+    claim = Folder.claim
+
+    def slow(folder: Folder, id: str, editor: str) -> None:
+        claim(folder, id, editor)
+        if between is not None:
+            (root / "notes.md").write_bytes(between.encode())
+
     with ExitStack() as gone:
         store = gone.enter_context(closing(SQLiteStore(root / "journal.db", synchronous="NORMAL")))
         kernel = kernel_of(store)
         route = FileRoute(kernel, root, root / "patches", "editor")
         gone.callback(route.folder.close)
+        patched = gone.enter_context(pytest.MonkeyPatch.context())
+        patched.setattr(Folder, "claim", slow)
         death.left = at
         try:
             with under_schedule(death.point):
@@ -435,6 +465,7 @@ def live(root: Path, death: Death, at: int | None, typed: str | None) -> bool:
                     assert route.send(CYCLE, "notes.md", "answer", BODY).accepted
                 if typed is not None:
                     (root / "notes.md").write_bytes(typed.encode())
+                route.poll()
                 route.poll()
                 return True
         except Killed:
@@ -465,14 +496,20 @@ def verdict(journal: Path) -> Report:
 CYCLE = Cycle.ref("c1")
 TYPED = DOCUMENT.replace("pulled?", "pulled, and by whom?")
 ENDS = {
-    "applied": (None, ANSWERED, [".ack", ".claim"]),
-    "rejected": (TYPED, TYPED, [".claim"]),
+    "applied": (None, None, ANSWERED, [".ack", ".claim"]),
+    "rejected": (TYPED, None, TYPED, [".claim"]),
+    "impossible": (None, TYPED, TYPED, [".claim"]),
 }
 
 
-@pytest.mark.parametrize(("typed", "text", "kinds"), ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(("typed", "between", "text", "kinds"), ENDS.values(), ids=ENDS)
 def test_a_crash_at_any_instruction_loses_nothing_and_doubles_nothing(
-    captured: Path, monkeypatch: pytest.MonkeyPatch, typed: str | None, text: str, kinds: list[str]
+    captured: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str | None,
+    between: str | None,
+    text: str,
+    kinds: list[str],
 ) -> None:
     """Each life dies at one point, and the next ends the work; each fourth life dies again while it recovers."""
     death = Death(monkeypatch)
@@ -480,11 +517,11 @@ def test_a_crash_at_any_instruction_loses_nothing_and_doubles_nothing(
     while True:
         root = captured.with_name(str(at))
         shutil.copytree(captured, root)
-        if live(root, death, at, typed):
+        if live(root, death, at, typed, between):
             break
         if at % 4 == 0:
-            live(root, death, at // 2, typed)
-        assert live(root, death, None, typed)
+            live(root, death, at // 2, typed, between)
+        assert live(root, death, None, typed, between)
         assert (root / "notes.md").read_bytes().decode() == text, at
         assert sorted(file.name for file in root.iterdir() if "journal" not in file.name) == ["notes.md", "patches"], at
         assert sorted(file.suffix for file in (root / "patches").iterdir() if "lease" not in file.name) == kinds, at

@@ -1,12 +1,9 @@
 """The file route: a patch travels as a file in a folder, and whoever watches the folder edits the document.
 
-The machine `fallback` decides each step; this does what it accepted, and tells it what came of that.
-
-An edit is one rename: the new document is staged beside the old one, the mark is written, the staged file becomes the
-document. So a mark without a staged file says, after any crash, that the edit was made.
+The machine `fallback` decides each step; this does what it accepted, and tells it what came of that. A window that had
+claimed a patch and is gone is spoken for by the next one that holds the lease.
 """
 
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,9 +12,10 @@ from pathlib import Path
 import msgspec
 
 from ...machines.fallback import Fallback, remove_file, write_file
-from ...machines.kernel import BadInput, Decision, Effect, Kernel, Ref, Refused
+from ...machines.kernel import Accepted, BadInput, Decision, Effect, Kernel, Ref, Refused, State
+from .edit import Edit, find
 from .folder import MOST, Folder, Patch
-from .texts import digest, has_marker, replace, split, write_whole
+from .texts import digest, has_marker
 
 __all__ = ["FileRoute"]
 
@@ -44,7 +42,7 @@ class FileRoute:
         Raises:
             BadInput: the document has no such component, or the text would end it or is too long.
         """
-        found = self._find(document, component)
+        found = find(self.root, document, component)
         if found is None or has_marker(text):
             raise BadInput(f"{document} has not one component {component}, or the text for it has a marker: escape it")
         base, content = digest(found[1]), digest(found[1] + text.encode())
@@ -53,10 +51,11 @@ class FileRoute:
         if len(raw) > MOST:
             raise BadInput(f"the text for {document} is too long for a patch file: {len(raw)} bytes of {MOST}")
         patch = Fallback.ref(digest(raw))
+        draft = {"legacy": False, "response": digest(text), "reason": None, "editor": None}
         free = not self.folder.holds(patch.id)
         decisions = self.kernel.fire_all(
             [
-                (patch, Fallback.start(legacy=False, response=digest(text), reason=None, editor=None, cycle=cycle)),
+                (patch, Fallback.start(**draft, cycle=cycle, delivers=cycle)),
                 (patch, Fallback.send_unavailable(reason="no socket on this route")),
                 (patch, Fallback.queue_file(body_visible=False, proven=False, name_free=free, text=raw.decode())),
             ]
@@ -69,7 +68,7 @@ class FileRoute:
 
         Silence is no answer: after `timeout` the machine keeps the patch, and it may still be applied.
         """
-        if self.kernel.wait(patch, until=Fallback.cleaned, deadline=deadline).timed_out:
+        if self.kernel.wait(patch, until=Fallback.ended, deadline=deadline).timed_out:
             self.kernel.fire(patch, Fallback.timeout())
         return self.folder.acknowledged(patch.id)
 
@@ -89,51 +88,41 @@ class FileRoute:
                 self._look(Fallback.ref(id))
 
     def _look(self, ref: Ref) -> None:
-        patch = self.folder.get(ref.id)
+        patch, leased = self.folder.get(ref.id), self.folder.leased()
         if patch is None:
             self.kernel.fire(ref, Fallback.conflict(reason="its file is not what was drafted"), by=self.editor)
             self.folder.drop(ref.id)
             return
-        found, leased = self._find(patch.document, patch.component), self.folder.leased()
+        edit = Edit(self.root, self.folder, ref.id, patch)
+        if leased and self._state(ref) == Fallback.claimed:  # by a window that is gone, for there is one lease
+            self._tell(ref, edit, edit.was_made())
         seen = Fallback.watch_apply(
             claimed=self.folder.claimed(ref.id),
-            base_current=found is not None and digest(found[1]) == patch.base,
+            base_current=edit.base() is not None,
             my_lease=leased,
             newer_committed=True,  # asked of a patch that names no cycle, which this route does not carry
         )
-        decision = self.kernel.fire(ref, seen, by=self.editor, event_id=f"{ref.id} applied by {self.editor}")
-        mine = not isinstance(decision, Refused) or decision.rule == "event-id-bound"  # accepted now, or before a crash
-        snapshot = self.kernel.get(ref)
-        if snapshot is None:
+        decision = self.kernel.fire(ref, seen, by=self.editor)
+        if isinstance(decision, Accepted) and decision.after.state == Fallback.claimed:
+            self._tell(ref, edit, edit.make(self.editor))
+        state = self._state(ref)
+        if state is None:
             self.folder.set_aside(ref.id)
-            return
-        over = snapshot.state in (Fallback.rejected, Fallback.cleaned)
-        if over or (snapshot.state == Fallback.applied and mine and leased and self._edit(ref.id, patch)):
+        elif state in Fallback.done:
             self.kernel.fire(ref, Fallback.cleanup(own_file=True), by=self.editor)
             self.folder.drop(ref.id)
 
-    def _edit(self, id: str, patch: Patch) -> bool:
-        """Make the edit, or find it made; False while the component is not the text that was decided upon."""
-        document = (self.root / patch.document).resolve()
-        staged = document.with_name(f".{document.name}.{id[:16]}")
-        if staged.exists() or not self.folder.claimed(id):
-            found = self._find(patch.document, patch.component)
-            if found is None or digest(found[1]) != patch.base:
-                return False
-            before, text, after = found
-            write_whole(staged, before + text + patch.text.encode() + after)
-            shutil.copymode(document, staged)
-            self.folder.claim(id, self.editor)
-            if document.read_bytes() != before + text + after:  # the last look, as near to the rename as it gets
-                return False
-            replace(staged, document)
-        self.folder.acknowledge(id, patch.content)
-        return True
+    def _tell(self, ref: Ref, edit: Edit, made: bool) -> None:
+        if made:
+            self.folder.acknowledge(ref.id, edit.patch.content)
+            self.kernel.fire(ref, Fallback.edited(), by=self.editor)
+        else:
+            edit.undo()
+            self.kernel.fire(ref, Fallback.edit_failed(reason="the document has changed"), by=self.editor)
 
-    def _find(self, document: str, component: str) -> tuple[bytes, bytes, bytes] | None:
-        """A document as it is now: before, in and after a component that it has exactly once, else None."""
-        path = (self.root / document).resolve()
-        return split(path.read_bytes(), component) if path.is_relative_to(self.root) else None
+    def _state(self, ref: Ref) -> State | None:
+        snapshot = self.kernel.get(ref)
+        return None if snapshot is None else snapshot.state
 
     def _write(self, effect: Effect) -> None:
         assert effect.ref is not None

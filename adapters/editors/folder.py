@@ -1,8 +1,8 @@
 """The folder as a medium of patches: what lies there lasts, and anyone may read it, at any moment, or lie.
 
-By patch id it holds `ID.json` (the patch), `ID.claim` (the mark that a window took it, kept for ever) and `ID.ack` (the
-hash of the component with the patch in it). An id is the SHA-256 of the patch file's bytes: what anybody changed is no
-patch that was ever drafted.
+By patch id it holds `ID.json` (the patch), `ID.claim` (the mark that a window took it, kept for ever if anything came
+of that) and `ID.ack` (the hash of the component with the patch in it). An id is the SHA-256 of the patch file's bytes:
+what anybody changed is no patch that was ever drafted.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Annotated
 
 import msgspec
 
-from .texts import digest, replace, write_whole
+from .texts import digest, remove, replace, write_whole
 
 __all__ = ["MOST", "Folder", "Patch"]
 
@@ -98,6 +98,11 @@ class Folder:
 
     def claim(self, id: str, editor: str) -> None:
         write_whole(self._file(id, "claim"), editor.encode())
+
+    def unclaim(self, id: str) -> None:
+        """Take a mark back, and wait until the disk knows."""
+        with suppress(FileNotFoundError):
+            remove(self._file(id, "claim"))
 
     def claimed(self, id: str) -> bool:
         return self._file(id, "claim").exists()

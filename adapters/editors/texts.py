@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["digest", "has_marker", "replace", "split", "write_whole"]
+__all__ = ["digest", "has_marker", "remove", "replace", "split", "write_whole"]
 
 _MARKER = re.compile(r"<!--\s*/?agent:")
 
@@ -46,9 +46,23 @@ def write_whole(file: Path, content: bytes) -> None:
 def replace(source: Path, target: Path) -> None:
     """Rename, and wait until the disk knows."""
     os.replace(source, target)
+    _settle(target.parent)
+
+
+def remove(file: Path) -> None:
+    """Remove a file, and wait until the disk knows.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    file.unlink()
+    _settle(file.parent)
+
+
+def _settle(folder: Path) -> None:
     if os.name == "posix":  # elsewhere a folder cannot be opened
-        folder = os.open(target.parent, os.O_RDONLY)
+        opened = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(opened)
         finally:
-            os.close(folder)
+            os.close(opened)

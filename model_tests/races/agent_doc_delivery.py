@@ -1,6 +1,7 @@
 """lifecycles/agent-doc-races.md, M = e, 3 to 10, 16, 17 and 95: what is known of a patch that was sent."""
 
 from ...machines import fallback
+from ...machines.cycle import Reason
 from ...machines.fallback import Fallback, Outcome, Transport, send_patch, write_file
 from ...machines.kernel import Way
 from ...machines.turn import Turn
@@ -12,16 +13,21 @@ from .documents import (
     WRITER,
     answered,
     answers,
+    applied,
     applies,
     came,
+    cannot_edit,
     captured,
+    clears,
     closed,
     commits,
     delivers,
     drafts,
+    edits,
     finished,
     gave_out,
     has,
+    hears_of_commit,
     passed,
     prewrites,
     queued,
@@ -34,16 +40,19 @@ from .documents import (
     writes_disk,
 )
 from .scenario import Race, Without
-from .world import done_by
+from .world import done_by, unborn
 
 __all__ = ["RACES"]
 
-UNBASED = Without(Fallback, (fallback.base_visible,))
+UNBASED = Without(Fallback, (fallback.base_visible, fallback.undelivered))
 UNPROVEN = Without(Fallback, (fallback.proven_there,))
 UNMARKED = Without(Fallback, (fallback.unclaimed,))
 BEHIND_EDITOR = Without(Fallback, (fallback.no_editor,))
 FORGETFUL = Without(Fallback, add=(Way(Fallback.applied, Fallback.watch_apply, Fallback.applied),))
 """It takes an applied patch once more."""
+CROWDED = Without(Fallback, add=(Way(Fallback.claimed, Fallback.watch_apply, Fallback.claimed),))
+"""It gives a claimed patch to the next window, too."""
+UNCOUNTED = Without(Fallback, (fallback.undelivered,))
 DEAF = Without(Fallback, ((Fallback.unproven, Fallback.ack_result),))
 """It hears no answer after the time-out."""
 
@@ -56,10 +65,10 @@ RACES = [
             SOCKET.does(answers("p1", proven=False)),
             WRITER.may_not("commit-holds-response", commits("c1", in_staged=False)),
             WRITER.does(queues("p1")),
-            ONE.does(applies("p1")),
+            *applied("p1"),
             *closed("c1"),
         ],
-        [passed("p1", "drafted sent unproven file_queued applied"), came("p1 applied", "c1 committed")],
+        [passed("p1", "drafted sent unproven file_queued claimed applied"), came("p1 applied", "c1 committed")],
         without=[UNPROVEN],
     ),
     Race(
@@ -70,10 +79,13 @@ RACES = [
             SOCKET.does(applies("p1")),
             WRITER.may_not("apply-once", times_out("p1")),
             TWO.may_not("apply-once", applies("p1")),
+            SOCKET.does(edits("p1")),
+            WRITER.may_not("apply-once", times_out("p1")),
+            TWO.may_not("apply-once", applies("p1")),
             SOCKET.may_not("apply-once", answers("p1", proven=True)),
         ],
-        [passed("p1", "drafted prewritten sent applied"), done_by("window 1", "p1.watch_apply")],
-        without=[FORGETFUL],
+        [passed("p1", "drafted prewritten sent claimed applied"), done_by("window 1", "p1.watch_apply")],
+        without=[FORGETFUL, CROWDED],
     ),
     Race(
         "agent-doc-4",
@@ -95,11 +107,11 @@ RACES = [
         [
             WRITER.may_not("patch-order", drafts("p1", "c1")),
             WRITER.does(queues("p1")),
-            SOCKET.does(applies("p1")),
+            *applied("p1", SOCKET),
             TWO.may_not("apply-once", applies("p1")),
         ],
         [
-            passed("p1", "drafted sent unproven file_queued applied"),
+            passed("p1", "drafted sent unproven file_queued claimed applied"),
             gave_out(send_patch, "p1"),
             taken("p1", Fallback.watch_apply, {}),
             gave_out(write_file, "p1"),
@@ -111,10 +123,62 @@ RACES = [
         "agent-doc-5",
         "different-boundary retry: a rebuilt patch finds the first one's text",
         [*captured("c1"), *unanswered("p1"), *sent("p2")],
-        [SOCKET.does(applies("p1")), SOCKET.does(applies("p2", base_current=False))],
-        [passed("p1", "drafted sent unproven applied"), passed("p2", "drafted sent rejected")],
+        [*applied("p1", SOCKET), SOCKET.does(applies("p2", base_current=False))],
+        [passed("p1", "drafted sent unproven claimed applied"), passed("p2", "drafted sent rejected")],
         order="rebuilt",
         without=[UNBASED],
+    ),
+    Race(
+        "agent-doc-5",
+        "different-boundary retry: both are answered as adopted",
+        [*captured("c1"), *unanswered("p1"), *sent("p2")],
+        [
+            SOCKET.does(answers("p2", proven=True)),
+            SOCKET.does(answers("p1", Outcome.ALREADY_THERE, proven=True)),
+            WRITER.may_not("patch-binds-cycle", queues("p1", body_visible=True, proven=True)),
+            WRITER.does(clears("p2")),
+            SOCKET.does(answers("p1", proven=True)),
+            ONE.may_not("apply-once", applies("p1")),
+            WRITER.may_not("apply-once", writes_disk("p1")),
+            *closed("c1"),
+            WRITER.does(hears_of_commit("p1")),
+        ],
+        [passed("p1", "drafted sent unproven rejected"), passed("p2", "drafted sent applied cleaned")],
+        order="both-answered",
+        without=[UNCOUNTED],
+    ),
+    Race(
+        "agent-doc-5",
+        "different-boundary retry: the answer to one comes while a window edits for the other",
+        [*captured("c1"), *queued("p1"), *sent("p2")],
+        [
+            ONE.does(applies("p1")),
+            SOCKET.does(answers("p2", proven=True)),
+            ONE.does(cannot_edit("p1")),
+            SOCKET.does(answers("p2", proven=True)),
+            ONE.may_not("apply-once", applies("p1")),
+            ONE.does(applies("p1", base_current=False)),
+        ],
+        [
+            passed("p1", "drafted sent unproven file_queued claimed retained rejected"),
+            passed("p2", "drafted sent unproven applied"),
+            came("p1 retained", "p2 applied"),
+        ],
+        order="while-editing",
+        without=[UNCOUNTED],
+    ),
+    Race(
+        "agent-doc-5",
+        "different-boundary retry: a patch that repairs is no delivery of the response",
+        [*captured("c1"), *sent("p1"), *sent("p2", response=None, reason=Reason.HANDOFF)],
+        [
+            SOCKET.does(answers("p2", proven=True)),
+            SOCKET.does(answers("p1", proven=True)),
+            WRITER.may_not("apply-once", drafts("p3", "c1", None, reason=Reason.HANDOFF, counted=True)),
+        ],
+        [passed("p1", "drafted sent applied"), passed("p2", "drafted sent applied"), unborn("p3")],
+        order="repair",
+        without=[Without(Fallback, (fallback.counted,))],
     ),
     Race(
         "agent-doc-6",
@@ -159,10 +223,10 @@ RACES = [
         [
             WRITER.does(times_out("p1")),
             WRITER.does(queues("p1")),
-            SOCKET.does(applies("p1")),
+            *applied("p1", SOCKET),
             TWO.may_not("apply-once", applies("p1", claimed=True)),
         ],
-        [passed("p1", "drafted sent unproven file_queued applied"), done_by("window 1", "p1.watch_apply")],
+        [passed("p1", "drafted sent unproven file_queued claimed applied"), done_by("window 1", "p1.watch_apply")],
         order="file-first",
         without=[FORGETFUL],
     ),
@@ -194,9 +258,9 @@ RACES = [
             WRITER.may_not("patch-binds-cycle", delivers("p1", route_sound=False)),
             WRITER.does(fire("p1", Fallback.degraded)),
             WRITER.does(queues("p1")),
-            ONE.does(applies("p1")),
+            *applied("p1"),
         ],
-        [passed("p1", "drafted unproven file_queued applied"), gave_out(send_patch)],
+        [passed("p1", "drafted unproven file_queued claimed applied"), gave_out(send_patch)],
         without=[Without(Fallback, (fallback.route_usable,))],
         later="adapters/editors: a degraded route is sound again only after a probe that was answered",
     ),
@@ -223,7 +287,7 @@ RACES = [
             WRITER.may_not("no-disk-behind-editor", writes_disk("p1", editor_absent=False)),
             WRITER.may_not("patch-base-current", verifies("t1", base_current=False)),
             WRITER.may_not("commit-needs-proof", fire("t1", Turn.commit_policy)),
-            ONE.does(applies("p1")),
+            *applied("p1"),
             *finished("t1", "c1"),
         ],
         [has("p1", transport=Transport.FILE), came("p1 applied", "t1 apply_verified", "c1 committed")],
@@ -251,9 +315,14 @@ RACES = [
             WRITER.may_not("no-disk-behind-editor", writes_disk("p1", editor_absent=False, forced=True)),
             WRITER.does(writes_disk("p1", forced=True)),
             ONE.may_not("apply-once", applies("p1")),
+            WRITER.does(edits("p1")),
+            ONE.may_not("apply-once", applies("p1")),
             SOCKET.may_not("apply-once", answers("p1", proven=True)),
         ],
-        [passed("p1", "drafted sent unproven applied"), taken("p1", Fallback.disk_write, {"editor_absent": True})],
+        [
+            passed("p1", "drafted sent unproven claimed applied"),
+            taken("p1", Fallback.disk_write, {"editor_absent": True}),
+        ],
         without=[BEHIND_EDITOR],
         later="replay: the text before the force and its target are kept, so that an old buffer is known as old",
     ),

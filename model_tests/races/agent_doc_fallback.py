@@ -1,5 +1,5 @@
-"""lifecycles/agent-doc-races.md, M = e, 1, 2, 11 to 15, 18, 19 and 97 to 99, and 96 of the same machine: a patch that
-comes late, twice or to nobody.
+"""lifecycles/agent-doc-races.md, M = e, 1, 2, 11 to 15, 18, 19 and 97 to 99, and 62 and 96 of the same machine: a patch
+that comes late, twice or to nobody, or cannot be applied.
 """
 
 from typing import Any
@@ -16,14 +16,17 @@ from .documents import (
     TWO,
     WRITER,
     answers,
+    applied,
     applies,
     came,
+    cannot_edit,
     captured,
     captures,
     clears,
     closed,
     committed,
     drafts,
+    edits,
     ends_without,
     gave_out,
     has,
@@ -67,7 +70,7 @@ RACES = [
             ONE.does(applies("p1")),
             ONE.does(clears("p1")),
         ],
-        [passed("p1", "drafted sent unproven file_queued rejected cleaned"), gave_out(remove_file, "p1")],
+        [passed("p1", "drafted sent unproven file_queued rejected discarded"), gave_out(remove_file, "p1")],
         without=[UNFENCED],
         later="adapters/editors: the removed file leaves a durable mark",
     ),
@@ -79,6 +82,22 @@ RACES = [
         [passed("p1", "drafted sent unproven file_queued rejected"), gave_out(remove_file, "p1")],
         order="told",
         without=[FORGIVING],
+    ),
+    Race(
+        "agent-doc-1",
+        "late-fallback-after-commit: a window had claimed the patch, and comes back after the commit",
+        [*captured("c1"), *queued("p1"), ONE.does(applies("p1"))],
+        [
+            *closed("c1"),
+            WRITER.does(hears_of_commit("p1")),
+            TWO.may_not("apply-once", applies("p1")),
+            ONE.does(cannot_edit("p1")),
+            ONE.does(applies("p1")),
+            ONE.does(clears("p1")),
+        ],
+        [passed("p1", "drafted sent unproven file_queued claimed retained rejected discarded")],
+        order="claimed",
+        without=[UNFENCED],
     ),
     Race(
         "agent-doc-2",
@@ -94,8 +113,8 @@ RACES = [
         ],
         [ONE.does(applies("p1")), ONE.does(clears("p1")), ONE.does(applies("p2")), ONE.does(clears("p2"))],
         [
-            passed("p1", "drafted prewritten rejected cleaned"),
-            passed("p2", "drafted sent unproven file_queued rejected cleaned"),
+            passed("p1", "drafted prewritten rejected discarded"),
+            passed("p2", "drafted sent unproven file_queued rejected discarded"),
             gave_out(remove_file, "p1", "p2"),
         ],
         without=[UNFENCED],
@@ -146,14 +165,14 @@ RACES = [
             REPAIR.does(fire("p1", Fallback.foreign_commit, body_in_head=False)),
             WRITER.does(hears_of_commit("p1")),
             WRITER.does(queues("p1")),
-            ONE.does(applies("p1")),
+            *applied("p1"),
             *closed("c1"),
         ],
-        [passed("p1", "drafted sent unproven file_queued applied"), came("p1 applied", "c1 committed")],
+        [passed("p1", "drafted sent unproven file_queued claimed applied"), came("p1 applied", "c1 committed")],
         order="after-capture",
         without=[
             Without(Cycle, (cycle.response_held,)),
-            Without(Fallback, (fallback.not_in_head, fallback.in_head, fallback.response_committed)),
+            Without(Fallback, (fallback.response_committed,)),
         ],
     ),
     Race(
@@ -176,8 +195,10 @@ RACES = [
             TWO.may_not("lease-fenced", applies("p1", my_lease=False)),
             ONE.does(applies("p1")),
             TWO.may_not("apply-once", applies("p1", my_lease=False)),
+            ONE.does(edits("p1")),
+            TWO.may_not("apply-once", applies("p1", my_lease=False)),
         ],
-        [passed("p1", "drafted sent unproven file_queued applied"), done_by("window 1", "p1.watch_apply")],
+        [passed("p1", "drafted sent unproven file_queued claimed applied"), done_by("window 1", "p1.watch_apply")],
         without=[UNLEASED],
         later="ownership: of two windows one holds the lease",
     ),
@@ -192,11 +213,11 @@ RACES = [
             WRITER.does(clears("p1")),
             WRITER.does(drafts("p2", "c1")),
             WRITER.does(prewrites("p2", **HELD)),
-            TWO.does(applies("p2")),
+            *applied("p2", TWO),
         ],
         [
-            passed("p1", "drafted sent unproven file_queued rejected cleaned"),
-            passed("p2", "drafted prewritten applied"),
+            passed("p1", "drafted sent unproven file_queued rejected discarded"),
+            passed("p2", "drafted prewritten claimed applied"),
             done_by("window 2", "p2.watch_apply"),
         ],
         without=[UNLEASED],
@@ -220,7 +241,7 @@ RACES = [
             WRITER.does(fire("p1", Fallback.superseded)),
             WRITER.does(prewrites("p2", **HELD)),
             ONE.may_not("stale-patch-rejected", applies("p1")),
-            ONE.does(applies("p2")),
+            *applied("p2"),
         ],
         [
             passed("p1", "drafted sent unproven file_queued retained rejected"),
@@ -238,13 +259,33 @@ RACES = [
             WRITER.does(queues("p2", **HELD)),
             WRITER.does(times_out("p2")),
             ONE.may_not("stale-patch-rejected", applies("p1")),
-            ONE.does(applies("p2")),
+            *applied("p2"),
         ],
         [
             passed("p1", "drafted sent unproven file_queued retained rejected"),
             came("p1 rejected", "p2 file_queued", "p2 applied"),
         ],
         without=[ONE_NAME],
+    ),
+    Race(
+        "agent-doc-62",
+        "merge computed, file changed before write: an edit turns out impossible, and that of a rebuilt patch does not",
+        [*captured("c1"), *queued("p1")],
+        [
+            ONE.does(applies("p1")),
+            ONE.does(cannot_edit("p1")),
+            ONE.does(applies("p1", base_current=False)),
+            ONE.does(clears("p1")),
+            WRITER.does(drafts("p2", "c1")),
+            WRITER.does(prewrites("p2", **HELD)),
+            *applied("p2"),
+        ],
+        [
+            passed("p1", "drafted sent unproven file_queued claimed retained rejected discarded"),
+            passed("p2", "drafted prewritten claimed applied"),
+        ],
+        order="edit",
+        without=[Without(Fallback, ((Fallback.claimed, Fallback.edit_failed),))],
     ),
     Race(
         "agent-doc-96",
@@ -283,9 +324,9 @@ RACES = [
         [
             WRITER.does(hears_of_commit("p1")),
             TWO.may_not("retained-keeps-file", clears("p1")),
-            ONE.does(applies("p1")),
+            *applied("p1"),
         ],
-        [passed("p1", "drafted sent unproven file_queued applied")],
+        [passed("p1", "drafted sent unproven file_queued claimed applied")],
         without=[Without(Fallback, (fallback.response_committed,))],
     ),
     Race(
@@ -294,15 +335,15 @@ RACES = [
         [*captured("c1"), *retained("p1"), WRITER.does(drafts("p2", "c1"))],
         [
             WRITER.may_not("patch-supersede-explicit", prewrites("p2", **HELD)),
-            ONE.does(applies("p1")),
+            *applied("p1"),
             WRITER.does(prewrites("p2", **HELD)),
             ONE.does(applies("p2", base_current=False)),
         ],
         [
-            passed("p1", "drafted sent unproven file_queued retained applied"),
+            passed("p1", "drafted sent unproven file_queued retained claimed applied"),
             passed("p2", "drafted prewritten rejected"),
             came("p1 applied", "p2 prewritten"),
         ],
-        without=[ONE_NAME, UNBASED],
+        without=[ONE_NAME, Without(Fallback, (fallback.base_visible, fallback.undelivered))],
     ),
 ]

@@ -22,6 +22,7 @@ from .documents import (
     commits,
     committed,
     drafts,
+    edits,
     ends_without,
     finished,
     gives_up,
@@ -283,8 +284,9 @@ RACES = [
         [
             WRITER.may_not("no-disk-behind-editor", writes_disk("p1", text_unchanged=False)),
             WRITER.does(writes_disk("p1")),
+            WRITER.does(edits("p1")),
         ],
-        [taken("p1", Fallback.disk_write, {"text_unchanged": True})],
+        [taken("p1", Fallback.disk_write, {"text_unchanged": True}), is_in("p1", Fallback.applied)],
         order="disk",
         without=[Without(Fallback, (fallback.text_as_read,))],
     ),

@@ -83,9 +83,13 @@ def committed(cycle: str, response: str = "r1", after: str | None = None) -> lis
 # --- the patch --------------------------------------------------------------------------------------------------------
 
 
-def drafts(patch: str, cycle: str | None, response: str | None = "r1", **other: Any) -> Fire:
-    """A patch that delivers the response of a cycle."""
+def drafts(
+    patch: str, cycle: str | None, response: str | None = "r1", *, counted: bool | None = None, **other: Any
+) -> Fire:
+    """A patch that delivers the response of a cycle, and is counted by it; or repairs without one, and is not."""
     link = {} if cycle is None else {"cycle": cycle}
+    if cycle is not None and (response is not None if counted is None else counted):
+        link["delivers"] = cycle
     given = {"legacy": False, "response": response, "reason": None, "editor": None, **other}
     return fire(patch, Fallback.start, **given, **link)
 
@@ -116,6 +120,21 @@ def applies(patch: str, **other: Any) -> Fire:
     """A window finds the patch, and its base is the visible text."""
     given = {"claimed": False, "base_current": True, "my_lease": True, "newer_committed": False, **other}
     return fire(patch, Fallback.watch_apply, **given)
+
+
+def edits(patch: str) -> Fire:
+    """... and has made the edit."""
+    return fire(patch, Fallback.edited)
+
+
+def cannot_edit(patch: str) -> Fire:
+    """... and could not make it: nothing has changed."""
+    return fire(patch, Fallback.edit_failed)
+
+
+def applied(patch: str, who: Who = ONE) -> list[Move]:
+    """A window finds the patch and makes the edit."""
+    return [who.does(applies(patch)), who.does(edits(patch))]
 
 
 def writes_disk(patch: str, **other: Any) -> Fire:

@@ -14,6 +14,9 @@ __all__ = ["ROWS"]
 
 F = Fallback
 ANSWERS = "not in the table: it answers the effect that writes or removes the file"
+CLAIMS = "ours: decided here; `edited` says that it is applied (the table does both in one row)"
+DISCARDS = "ours: a rejected patch ends apart from an applied one, for its cycle counts those that were applied"
+RIVAL = "ours: of several patches with one response one is applied, whoever tells of it (agent-doc.md, e.3-X4)"
 
 PATCH = FallbackData(False, "r1", None)
 TARGETED = FallbackData(False, "r1", "ed1")
@@ -31,9 +34,15 @@ PENDING = CycleData("base", mutated=True, reason=Reason.PENDING_ONLY)
 Links = Mapping[str, Seen[Any] | None]
 
 
-def own(state: State, data: CycleData) -> Links:
-    """The patch's own cycle."""
-    return {"cycle": Seen(state, data, {"successors": 0})}
+def own(state: State, data: CycleData, delivered: int = 0) -> Links:
+    """The patch's own cycle, which counts it as one that delivers its response."""
+    seen = Seen(state, data, {"successors": 0, "delivered": delivered})
+    return {"cycle": seen, "delivers": seen}
+
+
+def repairs(state: State, data: CycleData) -> Links:
+    """The cycle of a patch that delivers no response."""
+    return {"cycle": own(state, data)["cycle"]}
 
 
 def held_by(state: State) -> Links:
@@ -47,6 +56,8 @@ APPLIED = own(Cycle.write_applied, WRITTEN)
 COMMITTED = own(Cycle.committed, WRITTEN)
 FOREIGN = own(Cycle.committed, COMPACTED)
 GIVEN_UP = own(Cycle.abandoned, CycleData("base"))
+RIVALLED = own(Cycle.response_captured, CAPTURED, 1)
+"""Another patch with the same response is claimed or applied."""
 
 PAYLOADS: dict[str, dict[str, Any]] = {
     "start": {"legacy": False, "response": "r1", "reason": None, "editor": None},
@@ -63,6 +74,8 @@ PAYLOADS: dict[str, dict[str, Any]] = {
 }
 """What each event carries when nothing is wrong; the others carry nothing that decides."""
 
+
+OPENED = repairs(Cycle.preflight_started, CycleData("base"))
 
 AS_IT_IS: Mapping[str, Any] = {}
 
@@ -90,6 +103,7 @@ WATCHED = (F.prewritten, F.file_queued, F.unproven, F.retained)
 KEPT = (F.drafted, F.prewritten, F.unproven, F.retained)
 ON_FILE = (F.file_queued, F.unproven, F.retained)
 OVER = (F.applied, F.rejected, F.cleaned)
+ENDED = (F.cleaned, F.discarded)
 EVENTS = (
     F.prewrite,
     F.deliver,
@@ -119,6 +133,7 @@ NAMED: dict[State, tuple[Any, ...]] = {
     F.applied: (F.cleanup, F.watch_apply, F.ack_result, F.timeout, F.cycle_committed),
     F.rejected: (F.cleanup, F.watch_apply, F.cycle_committed),
     F.cleaned: (F.cleanup, F.cycle_committed),
+    F.discarded: (F.cleanup, F.cycle_committed),
 }
 """The events that the table names for a state: any other is out of order, or comes after the end."""
 
@@ -130,7 +145,8 @@ ROWS = [
             (OPEN, PATCH, {}),
             (APPLIED, PATCH, {}),
             (OPEN, TARGETED, {"editor": "ed1"}),
-            (own(Cycle.preflight_started, CycleData("base")), BARE, {"response": None, "reason": Reason.PENDING_ONLY}),
+            (OPENED, BARE, {"response": None, "reason": Reason.PENDING_ONLY}),
+            (repairs(Cycle.response_captured, CAPTURED), BARE, {"response": None, "reason": Reason.HANDOFF}),
             (NOTHING, LEGACY, {"legacy": True, "response": None}),
         )
     ),
@@ -141,10 +157,18 @@ ROWS = [
     *(
         row("section-0-births", (F.absent,), F.start, None, "capture-before-mutation", links, None, payload=payload)
         for links, payload in (
-            (own(Cycle.preflight_started, CycleData("base")), {}),
+            (OPENED, {}),
             (OPEN, {"response": "r2"}),
             (OPEN, {"response": None}),
-            (own(Cycle.preflight_started, CycleData("base")), {"response": None}),
+            (OPENED, {"response": None}),
+        )
+    ),
+    *(
+        row("section-0-births", (F.absent,), F.start, None, "apply-once", links, None, note=RIVAL, payload=payload)
+        for links, payload in (
+            (repairs(Cycle.response_captured, CAPTURED), {}),
+            (OPEN, {"response": None, "reason": Reason.HANDOFF}),
+            ({"delivers": OPEN["delivers"]}, {"legacy": True}),
         )
     ),
     *(row("section-0-births", (F.absent,), event, None, "patch-order", OPEN, None) for event in EVENTS),
@@ -308,13 +332,24 @@ ROWS = [
         )
     ),
     *(
-        row("agent-doc-12.17", WATCHED, F.watch_apply, F.applied, "apply-once", links, data, by="ed1", then=then)
+        row("agent-doc-12.17", WATCHED, F.watch_apply, F.claimed, "apply-once", links, data, then, CLAIMS, "ed1")
         for links, data, then in (
             (OPEN, PATCH, FILED),
             (APPLIED, PATCH, FILED),
             (OPEN, TARGETED, attrs.evolve(TARGETED, transport=Transport.FILE)),
             (NOTHING, LEGACY, attrs.evolve(LEGACY, transport=Transport.FILE)),
         )
+    ),
+    row("agent-doc-12.17", WATCHED, F.watch_apply, None, "apply-once", RIVALLED, by="ed1", note=RIVAL),
+    row(
+        "agent-doc-12.15",
+        WATCHED,
+        F.watch_apply,
+        F.rejected,
+        "patch-base-current",
+        RIVALLED,
+        payload={"base_current": False},
+        note="... and its text is in the document",
     ),
     *(
         row("agent-doc-12.18", (F.sent,), F.watch_apply, F.rejected, "apply-once", OPEN, SENT, payload=payload)
@@ -338,14 +373,46 @@ ROWS = [
             "agent-doc-12.19",
             (F.sent,),
             F.watch_apply,
-            F.applied,
+            F.claimed,
             "apply-once",
             OPEN,
             SENT,
             SENT,
+            CLAIMS,
             payload={"my_lease": mine},
         )
         for mine in (True, False)
+    ),
+    row("agent-doc-12.19", (F.sent,), F.watch_apply, None, "apply-once", RIVALLED, SENT, note=RIVAL),
+    # the edit
+    *(
+        row("ours", (F.claimed,), F.edited, F.applied, "apply-once", links, data, data, CLAIMS)
+        for links in (OPEN, COMMITTED)
+        for data in (SENT, FILED, ON_DISK)
+    ),
+    *(
+        row("ours", (F.claimed,), F.edit_failed, to, "retained-keeps-file", OPEN, data, data, note=CLAIMS)
+        for to, data in ((F.retained, FILED), (F.unproven, SENT), (F.unproven, ON_DISK))
+    ),
+    *(
+        row("ours", (F.claimed,), F.ack_result, F.applied, "ack-needs-proof", RIVALLED, SENT, SENT, payload=payload)
+        for payload in ({}, {"outcome": Outcome.ALREADY_THERE})
+    ),
+    *(
+        row("ours", (F.claimed,), F.ack_result, None, "ack-needs-proof", RIVALLED, SENT, payload=payload)
+        for payload in ({"proven": False}, {"outcome": Outcome.REJECTED})
+    ),
+    row("ours", (F.claimed,), F.cycle_committed, F.claimed, "", COMMITTED, FILED, FILED, "the edit is being made"),
+    row("ours", (F.claimed,), F.cleanup, None, "retained-keeps-file", data=FILED),
+    *(
+        row("ours", (F.claimed,), event, None, "apply-once", data=FILED, note="nobody else decides meanwhile")
+        for event in (*EVENTS, F.start)
+        if event not in (F.ack_result, F.cycle_committed, F.cleanup)
+    ),
+    *(
+        row("ours", states, event, None, rule)
+        for states, rule in (((F.absent, *UNDECIDED), "patch-order"), ((*OVER, F.discarded), "no-event-after-terminal"))
+        for event in (F.edited, F.edit_failed)
     ),
     # the answer
     *(
@@ -395,6 +462,21 @@ ROWS = [
             {"outcome": Outcome.UNPROVEN, "proven": True},
         )
     ),
+    *(
+        row(
+            "agent-doc-12.22",
+            (F.sent,),
+            F.ack_result,
+            F.unproven,
+            "timeout-is-unknown",
+            RIVALLED,
+            SENT,
+            SENT,
+            RIVAL,
+            payload={"outcome": outcome},
+        )
+        for outcome in (Outcome.ADOPTED, Outcome.ALREADY_THERE)
+    ),
     row("agent-doc-12.23", (F.sent,), F.timeout, F.unproven, "timeout-is-unknown", OPEN, SENT, SENT),
     *(
         row(
@@ -428,6 +510,7 @@ ROWS = [
             {"outcome": Outcome.REJECTED, "proven": True},
         )
     ),
+    row("agent-doc-12.25", (F.unproven,), F.ack_result, F.unproven, "ack-needs-proof", RIVALLED, SENT, SENT, RIVAL),
     # the file route
     *(
         row("agent-doc-12.26", (F.unproven,), F.queue_file, F.file_queued, "patch-binds-cycle", links, then=FILED)
@@ -446,6 +529,17 @@ ROWS = [
             payload={"body_visible": True, "proven": True},
         )
         for links in (OPEN, COMMITTED)
+    ),
+    row(
+        "agent-doc-12.28",
+        (F.unproven,),
+        F.queue_file,
+        None,
+        "patch-binds-cycle",
+        RIVALLED,
+        SENT,
+        payload={"body_visible": True, "proven": True},
+        note=RIVAL,
     ),
     *(
         row("agent-doc-12.28", (F.unproven,), F.queue_file, None, "patch-binds-cycle", links, payload=payload)
@@ -483,17 +577,19 @@ ROWS = [
     ),
     row("agent-doc-12.32", WAITING, F.superseded, F.rejected, "patch-supersede-explicit", then=PATCH),
     row("agent-doc-12.33", WAITING, F.conflict, F.rejected, "conflict-ends-patch", then=PATCH),
-    row("agent-doc-12.34", ON_FILE, F.disk_write, F.applied, "no-disk-behind-editor", then=ON_DISK),
+    row("agent-doc-12.34", ON_FILE, F.disk_write, F.claimed, "no-disk-behind-editor", then=ON_DISK, note=CLAIMS),
     row(
         "agent-doc-12.34",
         ON_FILE,
         F.disk_write,
-        F.applied,
+        F.claimed,
         "no-disk-behind-editor",
         NOTHING,
         LEGACY,
         attrs.evolve(LEGACY, transport=Transport.DISK),
+        CLAIMS,
     ),
+    row("agent-doc-12.34", ON_FILE, F.disk_write, None, "apply-once", RIVALLED, note=RIVAL),
     *(
         row("agent-doc-12.35", ON_FILE, F.disk_write, None, "no-disk-behind-editor", links, payload=wrong)
         for links, wrong in (
@@ -518,7 +614,8 @@ ROWS = [
         for links, data in ((COMMITTED, PATCH), (GIVEN_UP, PATCH), (NOTHING, PATCH), (NOTHING, LEGACY))
     ),
     # the end
-    row("agent-doc-12.36", (F.applied, F.rejected), F.cleanup, F.cleaned, "cleanup-own-patch", then=PATCH),
+    row("agent-doc-12.36", (F.applied,), F.cleanup, F.cleaned, "cleanup-own-patch", then=PATCH),
+    row("agent-doc-12.36", (F.rejected,), F.cleanup, F.discarded, "cleanup-own-patch", then=PATCH, note=DISCARDS),
     row("agent-doc-12.37", (F.applied, F.rejected), F.cleanup, None, "cleanup-own-patch", payload={"own_file": False}),
     *(
         row("agent-doc-12.38", WAITING, F.cleanup, None, "retained-keeps-file", payload={"own_file": mine})
@@ -535,12 +632,12 @@ ROWS = [
         for links in (OPEN, COMMITTED)
     ),
     *(
-        row("agent-doc-12.42", (F.cleaned,), event, "settled", "terminal-idempotent", then=PATCH)
+        row("agent-doc-12.42", ENDED, event, "settled", "terminal-idempotent", then=PATCH)
         for event in (F.cleanup, F.cycle_committed)
     ),
     *(
         row("agent-doc-12.43", (state,), event, None, "no-event-after-terminal")
-        for state in OVER
+        for state in (*OVER, F.discarded)
         for event in (*EVENTS, F.start)
         if event not in NAMED[state]
     ),
@@ -551,14 +648,21 @@ ROWS = [
         if event not in NAMED[state]
     ),
     # what answers the effects
-    *(row("ours", (state,), F.file_written, state, "", then=PATCH, note=ANSWERS) for state in WAITING),
-    row("ours", (F.absent, F.drafted), F.file_written, None, "patch-order", note=ANSWERS),
-    row("ours", OVER, F.file_written, None, "no-event-after-terminal", note=ANSWERS),
+    *(
+        row("ours", (state,), F.file_written, state, "", then=PATCH, note=ANSWERS)
+        for state in (*WAITING, F.claimed, F.applied, F.rejected)
+    ),
     row("ours", WATCHED, F.file_failed, F.unproven, "", then=PATCH, note=ANSWERS),
     *(
         row("ours", (state,), F.file_failed, state, "", then=PATCH, note=ANSWERS)
-        for state in (F.sent, F.applied, F.rejected)
+        for state in (F.sent, F.claimed, F.applied, F.rejected)
     ),
-    row("ours", (F.absent, F.drafted), F.file_failed, None, "patch-order", note=ANSWERS),
-    row("ours", (F.cleaned,), F.file_failed, None, "no-event-after-terminal", note=ANSWERS),
+    *(
+        row("ours", states, event, to, rule, note=ANSWERS)
+        for states, to, rule in (
+            ((F.absent, F.drafted), None, "patch-order"),
+            (ENDED, "settled", "terminal-idempotent"),
+        )
+        for event in (F.file_written, F.file_failed)
+    ),
 ]
