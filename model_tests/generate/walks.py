@@ -140,7 +140,7 @@ class Walk:
         found = (one for one in drawn if self._decide(machine, ref, *one).accepted == accepted)
         if name != "start" or not accepted:
             return next(found, None)
-        return max(islice(found, 4), key=lambda one: self._promise(machine, ref, *one), default=None)
+        return max(islice(found, 8), key=lambda one: self._promise(machine, ref, *one), default=None)
 
     def _promise(self, machine: type[Machine], ref: Ref, request: Request, by: Any) -> int:
         """How much could follow a birth: a lease that was asked for in vain is no start of a long life."""
@@ -149,7 +149,8 @@ class Walk:
             return 0
         born = decision.after
         names = machine.table.takes(born.state)
-        return sum(self._decide(machine, ref, *self._draw(machine, ref, name), born).accepted for name in names * 2)
+        then = (self._decide(machine, ref, *self._draw(machine, ref, name), born) for name in names * 2)
+        return sum(isinstance(one, Accepted) and not one.after.state.final for one in then)
 
     def _target(self, machine: type[Machine]) -> Ref:
         """An instance to link to, rather one that lives."""
