@@ -184,7 +184,7 @@ def holds_one_boundary(one_boundary: bool) -> bool:
 
 @guard("commit-holds-response", "the response is in the staged text or in an archive that HEAD references")
 def response_held(data: CycleData, in_staged: bool, in_archive: bool) -> bool:
-    return data.reason is not None or in_staged or in_archive
+    return data.reason is not None or (data.captured and (in_staged or in_archive))
 
 
 @guard("abandon-only-empty", "what was captured or changed is committed or recovered, not abandoned")
@@ -256,11 +256,9 @@ def leaves_nothing(state: State, data: CycleData) -> bool:
     return state != Cycle.abandoned or not (data.captured or data.mutated)
 
 
-@invariant("one-response-per-cycle", "a cycle has its response from the capture on, and before it none")
-def response_from_capture_on(state: State, data: CycleData) -> bool:
-    if state == Cycle.preflight_started:
-        return not data.captured
-    return state != Cycle.response_captured or data.captured
+@invariant("one-response-per-cycle", "a cycle has no response before its capture")
+def no_response_before(state: State, data: CycleData) -> bool:
+    return state != Cycle.preflight_started or not data.captured
 
 
 @invariant("no-commit-explicit", "what is kept without a commit is closed")
@@ -359,5 +357,5 @@ class Cycle(Machine):
         response_captured: owe("cycle-ends"),
         write_applied: owe("cycle-ends"),
     }
-    invariants = [has_cause, leaves_nothing, response_from_capture_on, kept_is_closed]
+    invariants = [has_cause, leaves_nothing, no_response_before, kept_is_closed]
     step_invariants = [never_replaced, mutation_stays, block_stays]

@@ -224,10 +224,9 @@ def row_when_answered(state: State, data: ToolcallData) -> bool:
     return (state in (Toolcall.answered,)) is (data.wrote is not None)
 
 
-@invariant("approval-binds-content", "content is fingerprinted when its call is prepared: not before, and never not")
-def digest_when_prepared(state: State, data: ToolcallData) -> bool:
-    unprepared = state in (Toolcall.owed,) or data.staged is Staged.ERROR
-    return state in (Toolcall.answered,) or (data.digest is None) is unprepared
+@invariant("approval-binds-content", "content is fingerprinted when its call is prepared, and not before")
+def no_digest_before(state: State, data: ToolcallData) -> bool:
+    return data.digest is None or state not in (Toolcall.owed,)
 
 
 @invariant("outcome-honest", "what is staged for a call waits for review, and is what its row says")
@@ -324,6 +323,6 @@ class Toolcall(Machine):
         state: owe("calls-closed-by-terminal", "a call gets its row before its session shuts", until=session_shut)
         for state in unanswered
     }
-    invariants = [row_when_answered, digest_when_prepared, staged_is_written]
+    invariants = [row_when_answered, no_digest_before, staged_is_written]
     step_invariants = [content_stays]
     monitors = [honest]
