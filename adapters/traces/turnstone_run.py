@@ -36,6 +36,13 @@ class Row:
         value: str | None = self._typed(name, str)
         return value
 
+    def said(self, name: str) -> str:
+        """A string field without which the row has no meaning."""
+        value = self.text(name)
+        if value is None:
+            raise BadInput(f"line {self.line}: {self.op} does not say {name}, and without it the row means nothing")
+        return value
+
     def flag(self, name: str) -> bool | None:
         """A field that is true or false."""
         value: bool | None = self._typed(name, bool)

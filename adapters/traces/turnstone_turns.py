@@ -103,7 +103,7 @@ class Turns:
             self._turn(turn, "admit_uncancelled", self.run.since(row), row, outcome="refused")
 
     def committed(self, row: Row, thread: Thread) -> None:
-        what, refused = row.text("what"), row.flag("admitted") is False
+        what, refused = row.said("what"), row.flag("admitted") is False
         outcome = "refused" if refused else None
         turn, since = self.scene.named(row), self.run.since(row)
         if turn is None:
@@ -115,7 +115,7 @@ class Turns:
             for batch in thread.batches[-1:]:
                 self._cleared(batch, since, row)
             return
-        self._turn(turn, _COMMITS.get(what or "", "admit"), since, row, outcome=outcome)
+        self._turn(turn, _COMMITS.get(what, "admit"), since, row, outcome=outcome)
         if refused:
             return
         if what == _ACCEPTED:
@@ -204,7 +204,7 @@ class Turns:
         if raw is None or turn is None or turn.batch is None or report is None:
             return
         call, since = turn.batch.calls.get(raw, f"{turn.id}/{raw}"), self.run.since(row)
-        what = report.text("what") if report.op == "commit" else None
+        what = report.said("what") if report.op == "commit" else None
         if raw in turn.batch.written:
             self.run.over(since, row, "toolcall", call, "answer")
             return
