@@ -9,7 +9,8 @@ generation that a force has replaced writes no row any more, on whatever path: t
 Each row tells the truth about the effect: none, because it never started; unknown; observed, but not reviewed; or what
 was staged. Guarded text that missed its fold is dropped, never smuggled in by a later cleanup.
 
-What it repairs: an approval cannot outlive its call. The cycle is named when the call is born, and must not exist then.
+What it repairs: an approval cannot outlive its call. Gate and cycle are named when the call is born, and must not exist
+then; the gate, because policy denies there without a card.
 
 Source: lifecycles/turnstone-tables.md 0 and 3; seed turnstone-approval. `start` in the table is `execute` here.
 """
@@ -20,6 +21,7 @@ from typing import Any
 import attrs
 
 from .approval import Approval, ApprovalData, Outcome
+from .gate import Gate, GateData
 from .generation import Generation, GenerationData, aborted
 from .kernel import (
     Event,
@@ -109,9 +111,9 @@ def admitted(generation: Owner) -> bool:
     return generation.data.batch
 
 
-@guard("approval-binds-call", "an approval that was there before the call was not asked for it")
-def unasked(cycle: Cycle | None) -> bool:
-    return cycle is None
+@guard("approval-binds-call", "a gate or a card that was there before the call was not asked about it")
+def unasked(gate: Seen[GateData] | None, cycle: Cycle | None) -> bool:
+    return gate is None and cycle is None
 
 
 @guard("approval-has-request", "what needs approval is asked for")
@@ -129,6 +131,14 @@ def allowed(cycle: Cycle | None) -> bool:
     if cycle is None or cycle.state not in (Approval.resolved, Approval.told):
         return False
     return cycle.data.outcome is Outcome.APPROVED
+
+
+@guard("approval-binds-call", "a call is denied by its card, or before that by policy at its gate; never once approved")
+def was_denied(gate: Seen[GateData] | None, cycle: Cycle | None) -> bool:
+    outcome = cycle.data.outcome if cycle is not None else None
+    if outcome is None:
+        return gate is not None and gate.data.any_denied
+    return outcome in (Outcome.DENIED, Outcome.TIMED_OUT)
 
 
 @guard("approval-binds-call", "an approval is for the content that was prepared, and for no other")
@@ -257,6 +267,7 @@ class Toolcall(Machine):
     unanswered = (owed, prepared, gated, cleared, running, observed, reviewed)
     session = Link(Session, counts={Session.owed: unanswered})
     generation = Link(Generation, counts={Generation.owed: unanswered})
+    gate = Link(Gate, optional=True)
     cycle = Link(Approval, optional=True)
 
     start: Event[None] = absent.to(owed, cond=[owner_live, admitted, unasked], on=born)
@@ -265,7 +276,7 @@ class Toolcall(Machine):
     gate_opened: Event[None] = prepared.to(gated, cond=needs_approval) | prepared.to(cleared)
     bypassed: Event[Bypass] = prepared.to(cleared, cond=has_reason) | gated.to(cleared, cond=has_reason)
     approved: Event[None] = gated.to(cleared, cond=[owner_live, allowed, as_prepared])
-    denied: Event[None] = prepared.to(reviewed, on=denial_staged) | gated.to(reviewed, on=denial_staged)
+    denied: Event[None] = reviewed.from_(prepared, gated, cond=was_denied, on=denial_staged)
     gate_cancelled: Event[None] = (
         prepared.to(reviewed, on=receipt_staged)
         | gated.to(reviewed, on=receipt_staged)

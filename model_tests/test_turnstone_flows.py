@@ -72,8 +72,8 @@ class Flow:
         self.row("ui", "cycle_unregistered", cycle_id=cycle)
         return self.row("ui", "gate_returned", approved=approved, items=self.items)
 
-    def saved(self, thread: str | None = None) -> "Flow":
-        return self.row("storage", "message_row_saved", thread, role="tool", call_id="c")
+    def saved(self, thread: str | None = None, call: str = "c") -> "Flow":
+        return self.row("storage", "message_row_saved", thread, role="tool", call_id=call)
 
     def stop(self, epoch: int, thread: str = "stop") -> "Flow":
         return self.session("stop_called", thread, epoch=epoch).session("stop_returned", thread, epoch=epoch + 1)
@@ -137,6 +137,34 @@ def overlapping_sweeps() -> Flow:
     flow.row("ui", "sweep_returned", "x")
     flow.row("client_stream", "approval_resolved_published", "y", cycle_id="k", approved=False)
     return flow.row("ui", "sweep_returned", "y").returned("k").cancelled(1)
+
+
+def answered_against_its_card() -> Flow:
+    """A person approves, and the call is turned away all the same."""
+    flow = Flow().asking().click("k")
+    flow.items = [{"call_id": "c", "needs_approval": True, "denied": True}]
+    return flow.returned("k", True).done(1)
+
+
+def denied_by_policy() -> Flow:
+    """Policy denies d; a person, who sees both on one card, approves the rest."""
+    flow = Flow().send(1).row("storage", "message_row_saved", role="assistant").commit("_commit_model_result", 1)
+    flow.commit("_start_tools", 1).session("tools_begin", generation=1, call_ids=["c", "d"])
+    flow.items = [{"call_id": call, "needs_approval": True} for call in "cd"]
+    flow.commit("_publish_attention", 1)
+    flow.row("ui", "gate_entered", items=flow.items, smart={"enabled": False, "threshold": 0.95})
+    flow.leased(("ui", "round_purged", {"call_ids": ["c", "d"]}))
+    flow.leased(("client_stream", "tool_pending_published", {"items": flow.items}))
+    card = [flow.items[0], {"call_id": "d", "error": "blocked by policy"}]
+    flow.leased(
+        ("ui", "cycle_registered", {"cycle_id": "k", "call_ids": ["c", "d"], "execution_principal_id": "a"}),
+        ("client_stream", "approve_request_published", {"cycle_id": "k", "items": card}),
+    )
+    flow.items = [flow.items[0], {"call_id": "d", "needs_approval": True, "denied": True}]
+    flow.click("k").returned("k", True).commit("_publish_post_approval", 1)
+    flow.row("client_stream", "tool_result_published", "p", call_id="c").session("tools_end", generation=1)
+    flow.session("cancel_synthesis").saved().saved(call="d").commit("_fold_tool_batch", 1)
+    return flow.row("storage", "message_row_saved", role="assistant").commit("_commit_model_result", 1).exit(1)
 
 
 def timed_out(**wait: Any) -> Flow:
@@ -203,6 +231,7 @@ LAWFUL: dict[str, Callable[[], Flow]] = {
     "two Stops whose sweeps overlap": overlapping_sweeps,
     "a deadline": lambda: timed_out(approval_wait_seconds=0.1),
     "a deadline of a wait that is not told": timed_out,
+    "policy denies one call of a card that is approved": denied_by_policy,
     "a batch that is rejected before it begins": never_begun,
     "no output guard": lambda: Flow().asking().click("k").returned("k", True).done(1, guarded=False),
     "an idle Stop between two turns": lambda: Flow().turn(1, "k").stop(0).sweep().turn(2, "l"),
@@ -232,6 +261,7 @@ UNLAWFUL: dict[str, tuple[Callable[[], Flow], str, str]] = {
     "a click before a Stop approves after it": (click_before_stop, "approval-owner-live", "cycle_claimed"),
     "a turn is claimed over an owed row": (lambda: Flow().asking().send(2), "claim-debt-open", "generation_claimed"),
     "a close leaves an owed row": (lambda: closed_over_a_call(False), "calls-closed-by-terminal", "close_returned"),
+    "an approved call is denied": (answered_against_its_card, "approval-binds-call", "commit"),
     "a soft close shuts over a card that it has not denied": (
         lambda: unswept(True),
         "close-denies-gates-first",

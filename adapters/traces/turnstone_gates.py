@@ -110,7 +110,10 @@ class Gates:
         batch = thread.batches[-1] if thread.batches else None
         asked = next(self.run.within(row, "cycle_registered", *_OVER), None)
         card = asked.text("cycle_id") if asked else None
-        gate = GateCall(thread.fresh("gate"), row, turn, items, batch, card)
+        own = batch.gate if batch and not batch.gated else None
+        gate = GateCall(own or thread.fresh("gate"), row, turn, items, batch, card)
+        if batch:
+            batch.gated = True
         thread.gates.append(gate)
         links = {"session": turn.session if turn else self.scene.session(thread), "cycle": card}
         payload = {**(turn.witness() if turn else {}), **self._options(gate)}
@@ -167,6 +170,8 @@ class Gates:
         if gate is None or gate.policed:
             return
         gate.policed = True
+        if gate.batch is not None:
+            gate.batch.policed = row
         answer: dict[str, Any] = {}
         if shows is not None and "items" in shows.fields and "items" in gate.entered.fields:
             failed = [item.get("call_id") for item in gate.items if item.get("error")]

@@ -33,6 +33,12 @@ class Batch:
     turn: "Turn"
     calls: Mapping[str, str]
     """Raw call id to the id of its instance."""
+    gate: str | None
+    """The id of the gate that the batch will enter, if it enters one."""
+    gated: bool = False
+    """Has it entered it?"""
+    policed: Row | None = None
+    """The first row after policy had answered there."""
     written: set[str] = attrs.field(factory=set)
     """Raw ids of the calls whose row was seen."""
     cleared: set[str] = attrs.field(factory=set)

@@ -2,10 +2,11 @@
 
 Spans. A commit, a claim and an exit are reported when they are over; so is a refusal of one. Each began after the
 thread's previous row that is no part of it: neither storage, nor client_stream, nor cancel_synthesis. The calls of a
-batch are admitted by the commit of their assistant block, which does not name them: from there to tools_begin. The row
-of a call is a part of the commit that follows it on its thread, or of the force around it, and says which of the three
-ways of answering a call it was; where no commit follows (a failed turn's finalizer is not reported) the call is
-answered like in a fold. A second row of a call is one more answer. A close writes the rows of owed calls from
+batch are admitted by the commit of their assistant block, which does not name them: from there to tools_begin. A call
+that was denied was so after policy had answered, whose own denials come before the card's, until the commit after the
+gate. The row of a call is a part of the commit that follows it on its thread, or of the force around it, and says which
+of the three ways of answering a call it was; where no commit follows (a failed turn's finalizer is not reported) the
+call is answered like in a fold. A second row of a call is one more answer. A close writes the rows of owed calls from
 close_called on; those that it has not written at close_returned it did not write.
 
 Hidden, because no row reports them: `execute`, the start of a call that was let through; `gate_cancelled`, the receipt
@@ -35,6 +36,8 @@ _REASONS = [reason.value for reason in Reason]
 _ACCEPTED = "_commit_model_result"
 _CLEARED = "_publish_post_approval"
 _CANCELLED = "_finalize_cancelled_generation"
+_OVER = ("tools_end", "tools_raised")
+"""The ends of a batch."""
 
 
 class Turns:
@@ -138,16 +141,18 @@ class Turns:
             return
         since = turn.accepted or self.run.since(row)
         calls = {raw: f"{turn.id}/{thread.fresh('batch')}/{raw}" for raw in row.texts("call_ids")}
-        turn.batch = Batch(turn, calls)
+        entered = next(self.run.within(row, "gate_entered", *_OVER), None)
+        turn.batch = Batch(turn, calls, gate=thread.fresh("gate") if entered else None)
         thread.batches.append(turn.batch)
         self._turn(turn, "tools_admitted", since, row)
         cards = {
             raw: later.text("cycle_id")
-            for later in self.run.within(row, "cycle_registered", "tools_end", "tools_raised")
+            for later in self.run.within(row, "cycle_registered", *_OVER)
             for raw in later.texts("call_ids")
         }
         for raw, id in calls.items():
-            links = {"session": turn.session, "generation": turn.id, "cycle": cards.get(raw)}
+            asked: dict[str, str | None] = {"gate": turn.batch.gate, "cycle": cards.get(raw)}
+            links = {"session": turn.session, "generation": turn.id, **asked}
             self.run.over(since, row, "toolcall", id, "start", links=links)
 
     def _cleared(self, batch: Batch, since: Row, row: Row) -> None:
@@ -158,7 +163,7 @@ class Turns:
             if call is None or raw is None or item.get("error"):
                 continue
             if item.get("denied") or (batch.approved is False and item.get("needs_approval")):
-                self.run.over(since, row, "toolcall", call, "denied")
+                self.run.over(batch.policed or since, row, "toolcall", call, "denied")
                 continue
             batch.cleared.add(raw)
             if "auto_approve_reason" in item:

@@ -3,10 +3,10 @@
 Who clicks without a cycle's id is answered by a handler: it looks one up, pins it, and fires at that.
 """
 
-from ...machines import approval, gate
+from ...machines import approval, gate, toolcall
 from ...machines.approval import Approval, Outcome
 from ...machines.gate import Gate
-from ...machines.toolcall import Reason, Toolcall
+from ...machines.toolcall import Reason, Staged, Toolcall
 from ..generate.world import fire
 from .scenario import Later, Race, Without
 from .world import (
@@ -220,5 +220,31 @@ RACES: list[Race | Later] = [
             is_in("G1", Gate.denied),
         ],
         later="verdict: a late one of the judge is stored for a under `policy`",
+    ),
+    Race(
+        "turnstone-40",
+        "Mixed policy batch: what policy denied stays denied when a person approves the rest, and only that",
+        [
+            *chat(),
+            *batch("a", "b"),
+            *each("ab", Toolcall.gate_opened),
+            enters("G1", "K1", items=2, pending=2),
+            *steps("G1", left=1, any_denied=True),
+            WORKER.does(fire("a", Toolcall.denied)),
+            *prompts("G1", "K1"),
+            *leased(ANN, "click"),
+        ],
+        [
+            ANN.does(yes("K1", "click")),
+            WORKER.may_not("approval-binds-call", fire("b", Toolcall.denied)),
+            *each("b", Toolcall.approved, Toolcall.execute),
+        ],
+        [
+            is_in("K1", Approval.resolved, **APPROVED),
+            is_in("a", Toolcall.reviewed, staged=Staged.DENIED),
+            is_in("b", Toolcall.running, staged=None),
+        ],
+        order="denied",
+        without=[Without(Toolcall, (toolcall.was_denied,))],
     ),
 ]

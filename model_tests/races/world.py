@@ -131,7 +131,7 @@ def enters(gate: str, cycle: str, witness: dict[str, int] = W1, **options: Any) 
     return WORKER.does(fire(gate, Gate.start, cycle=cycle, **witness, **given, **SESSION))
 
 
-def steps(gate: str, witness: dict[str, int] = W1, left: int = 1) -> list[Move]:
+def steps(gate: str, witness: dict[str, int] = W1, left: int = 1, any_denied: bool = False) -> list[Move]:
     """From its entry through purge, announcement, policy and grants: something is left to ask."""
     one, two = f"{gate}.purge", f"{gate}.announce"
     return [
@@ -141,7 +141,7 @@ def steps(gate: str, witness: dict[str, int] = W1, left: int = 1) -> list[Move]:
         *lease(WORKER, two, witness),
         WORKER.does(fire(gate, Gate.announce_lease, lease=two)),
         back(WORKER, two),
-        WORKER.does(fire(gate, Gate.policy_result, left=left, any_denied=False)),
+        WORKER.does(fire(gate, Gate.policy_result, left=left, any_denied=any_denied)),
         WORKER.does(fire(gate, Gate.grants_result, all_granted=False)),
     ]
 
@@ -182,9 +182,9 @@ def wakes(gate: str) -> Move:
 # --- calls and evaluations --------------------------------------------------------------------------------------------
 
 
-def batch(*calls: str, cycle: str = "K1", generation: str = "g1") -> list[Move]:
-    """Calls that are admitted and prepared; the cycle is the one that may ask for them."""
-    links = {"generation": generation, "cycle": cycle, **SESSION}
+def batch(*calls: str, cycle: str = "K1", generation: str = "g1", gate: str = "G1") -> list[Move]:
+    """Calls that are admitted and prepared; the gate is theirs, and the cycle the one that may ask for them."""
+    links = {"generation": generation, "gate": gate, "cycle": cycle, **SESSION}
     return [
         WORKER.does(
             fire(generation, Generation.tools_admitted), *(fire(call, Toolcall.start, **links) for call in calls)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...machines.approval import Approval, ApprovalData, Outcome
+from ...machines.gate import Gate, GateData
 from ...machines.generation import Generation, GenerationData
 from ...machines.kernel import Seen, State
 from ...machines.session import Session, SessionData
@@ -24,13 +25,19 @@ def owner(
     draining: bool = False,
     batch: bool = True,
     cycle: Seen[Any] | None = None,
+    gate: Seen[Any] | None = None,
 ) -> Links:
     """The call's generation, number 5 begun in epoch 3, and its session; by default nothing has moved since."""
     return {
         "session": Seen(session, SessionData("ann", epoch, last, draining), {"owed": 1}),
         "generation": Seen(generation, GenerationData(5, 3, batch), {"owed": 1}),
         "cycle": cycle,
+        "gate": gate,
     }
+
+
+def gate(any_denied: bool, state: State = Gate.granted) -> Seen[Any]:
+    return Seen(state, GateData(3, 5, 2, 1, True, False, False, False, True, None, any_denied))
 
 
 def card(state: State, outcome: Outcome | None, digest: str = "d1") -> Seen[Any]:
@@ -49,6 +56,9 @@ ABORTED = (STOPPED, CLOSING, SHUT, REPLACED, POISONED)
 
 YES = card(Approval.resolved, Outcome.APPROVED)
 TOLD = card(Approval.told, Outcome.APPROVED)
+NO = card(Approval.resolved, Outcome.DENIED)
+LATE = card(Approval.told, Outcome.TIMED_OUT)
+POLICY = gate(True)
 NOT_APPROVED = (
     None,
     card(Approval.registered, None),
@@ -81,6 +91,7 @@ ROWS = [
     Row("section-0-births", T, (T.absent,), (T.start,), T.owed, "", None, {}, LIVE, then=BORN, note=BIRTH),
     Row("section-0-births", T, (T.absent,), (T.start,), None, "toolcall-order", None, {}, owner(batch=False)),
     Row("section-0-births", T, (T.absent,), (T.start,), None, "approval-binds-call", None, {}, owner(cycle=YES)),
+    Row("section-0-births", T, (T.absent,), (T.start,), None, "approval-binds-call", None, {}, owner(gate=POLICY)),
     Row("section-0-births", T, (T.absent,), (T.start,), None, "link-present", None, {}, {"session": LIVE["session"]}),
     *(
         Row("section-0-births", T, (T.absent,), (T.start,), None, "no-new-work-after-cancel", None, {}, links)
@@ -169,8 +180,45 @@ ROWS = [
         Row("turnstone-3.9", T, (T.gated,), (T.approved,), None, "approval-binds-call", READY, {}, owner(cycle=cycle))
         for cycle in (*NOT_APPROVED, card(Approval.resolved, Outcome.APPROVED, "d2"))
     ),
-    Row("turnstone-3.10", T, (T.prepared, T.gated), (T.denied,), T.reviewed, "", READY, {}, LIVE, then=DENIED),
-    Row("turnstone-3.10", T, (T.prepared, T.gated), (T.denied,), T.reviewed, "", READY, {}, STOPPED, then=DENIED),
+    *(
+        Row("turnstone-3.10", T, (T.prepared, T.gated), (T.denied,), T.reviewed, "", READY, {}, links, then=DENIED)
+        for links in (
+            owner(cycle=NO),
+            owner(cycle=LATE),
+            owner(epoch=4, cycle=NO),
+            owner(gate=POLICY),
+            owner(epoch=4, gate=POLICY),
+            owner(cycle=card(Approval.published, None), gate=POLICY),
+        )
+    ),
+    Row(
+        "turnstone-3.10",
+        T,
+        (T.prepared, T.gated),
+        (T.denied,),
+        None,
+        "approval-binds-call",
+        READY,
+        {},
+        owner(cycle=YES, gate=POLICY),
+        note="8.4: what policy denied was denied for good before a person approved the rest",
+    ),
+    *(
+        Row(
+            "turnstone-3.10",
+            T,
+            (T.prepared, T.gated),
+            (T.denied,),
+            None,
+            "approval-binds-call",
+            READY,
+            {},
+            owner(cycle=cycle, gate=other),
+            note="8.4, 8.26: policy denies an item, or the cycle is decided so; nothing else denies a call",
+        )
+        for cycle in (None, YES, TOLD, card(Approval.published, None), card(Approval.told, Outcome.CANCELLED))
+        for other in (None, gate(False), gate(False, Gate.approved))
+    ),
     Row(
         "turnstone-3.11",
         T,
