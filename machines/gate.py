@@ -127,15 +127,19 @@ def still_live(data: GateData, session: Seen[SessionData]) -> bool:
     return not aborted(data.epoch, data.generation, session)
 
 
+def own(data: GateData, lease: Seen[LeaseData]) -> bool:
+    """Was the lease asked for by the gate's own owner?"""
+    return (lease.data.epoch, lease.data.generation) == (data.epoch, data.generation)
+
+
 @guard("lease-after-stop", "a gate changes what is visible only under a lease of its own owner, granted before a Stop")
 def leased(data: GateData, lease: Seen[LeaseData]) -> bool:
-    same = (lease.data.epoch, lease.data.generation) == (data.epoch, data.generation)
-    return same and lease.state in (Lease.granted,)
+    return own(data, lease) and lease.state in (Lease.granted,)
 
 
-@guard("cancel-has-cause", "a gate is cancelled because a lease was refused")
-def lease_was_refused(lease: Seen[LeaseData]) -> bool:
-    return lease.state in (Lease.refused,)
+@guard("cancel-has-cause", "a gate is cancelled because a lease of its own owner was refused, and no other's")
+def lease_was_refused(data: GateData, lease: Seen[LeaseData]) -> bool:
+    return own(data, lease) and lease.state in (Lease.refused,)
 
 
 @guard("gate-order", "a batch with items is announced before policy is asked")

@@ -498,10 +498,13 @@ ROWS = [
             None,
             "cancel-has-cause",
             BATCH,
-            links={**STOPPED, "lease": lease(state)},
+            links={**STOPPED, "lease": other},
             note="not in the table: it says that a lease was refused",
         )
-        for state in (Lease.asked, Lease.granted, Lease.released)
+        for other in (
+            *(lease(state) for state in (Lease.asked, Lease.granted, Lease.released)),
+            *(lease(Lease.refused, *witness) for witness in ((4, 5), (3, 6), (None, None))),
+        )
     ),
     # waiting
     Row(
