@@ -81,14 +81,14 @@ def walk(name: str, seed: int, *, spoilt: bool) -> list[Line]:
 
 
 @given(NAMES, SEEDS, st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_what_is_remembered_says_the_same_as_what_is_worked_out(name: str, seed: int, spoilt: bool) -> None:
     lines = [line for copy in range(3) for line in renamed(walk(name, seed, spoilt=spoilt), copy)]
     assert checked(lines)[0] == checked(lines, remember=False)[0]
 
 
 @given(NAMES, SEEDS, SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_what_is_remembered_of_one_world_misleads_no_other(name: str, seed: int, other: int) -> None:
     lines = [*renamed(walk(name, seed, spoilt=False), 1), *renamed(walk(name, other, spoilt=True), 2)]
     assert checked(lines)[0] == checked(lines, remember=False)[0]

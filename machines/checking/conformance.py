@@ -176,7 +176,7 @@ class Checker:
         if key is not None and result.plain:
             if not refused:
                 lane.remember(plan, key, names, before, was, result)
-            elif result.after is before:
+            elif result.after is before and not plan.birth:  # a birth names instances that have to be met, too
                 lane.refuse(plan, key)
         if record.state is not None or record.data is not None:
             self._observe(instance, record)
